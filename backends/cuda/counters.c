@@ -45,6 +45,7 @@ static const struct {
 	{ "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "load_efficiency_percent" },
 	{ "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "store_efficiency_percent" },
 	{ "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "load_sectors" },
+	{ "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "store_sectors" },
 	{ "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "bank_conflicts" },
 	{ "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "shared_passes" },
 	{ "smsp__inst_executed_op_global_ld.sum", "loads" },

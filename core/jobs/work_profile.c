@@ -7,17 +7,21 @@
 
 #include "base/mem.h"
 #include "core/knowledge/knowledge.h"
+#include "core/measure/compare.h"
+#include "core/measure/difference.h"
 #include "core/measure/profile.h"
 
 struct request {
 	struct work_subject subject;
 	char *sizes; /* one assignment; NULL: every declared size */
+	int64_t against; /* another checkpoint, whose profile this one is compared with; 0: none */
 	bool probes; /* also what would be if loads, stores or barriers were free */
 };
 
 static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, subject, PART), .of = &work_subject_layout },
 	{ LAYOUT_AT(struct request, sizes, TEXT) },
+	{ LAYOUT_AT(struct request, against, ID) },
 	{ LAYOUT_AT(struct request, probes, BOOL), .flags = LAYOUT_OPTIONAL },
 	{ .name = NULL },
 };
@@ -92,6 +96,42 @@ static const struct layout_field figure_fields[] = {
 };
 static const struct layout figure_layout = { "figure", sizeof(struct figure), figure_fields };
 
+/* What differs from the other checkpoint's profile. */
+struct change {
+	char *what, *unit;
+	double before, after;
+};
+
+static const struct layout_field change_fields[] = {
+	{ LAYOUT_AT(struct change, what, TEXT), .say = "%: " },
+	{ LAYOUT_AT(struct change, before, REAL), .say = "%" },
+	{ LAYOUT_AT(struct change, after, REAL), .say = " → %" },
+	{ LAYOUT_AT(struct change, unit, TEXT), .say = " %" },
+	{ .name = NULL },
+};
+static const struct layout change_layout = { "change", sizeof(struct change), change_fields };
+
+/* The other checkpoint, timed in pairs with this one. */
+struct other {
+	int64_t against;
+	double ratio, low, high;                 /* how many times as fast this one is */
+	double before_gflops, before_intensity; /* for a roofline picture */
+	struct change *changes;
+	size_t change_count;
+};
+
+static const struct layout_field other_fields[] = {
+	{ LAYOUT_AT(struct other, against, ID), .say = "\n  against checkpoint %" },
+	{ LAYOUT_AT(struct other, ratio, REAL), .unit = "ratio", .say = ": % times as fast" },
+	{ LAYOUT_AT(struct other, low, REAL), .unit = "ratio", .say = " (% to" },
+	{ LAYOUT_AT(struct other, high, REAL), .unit = "ratio", .say = " %)" },
+	{ LAYOUT_MANY(struct other, changes, change_count, LIST), .of = &change_layout, .say = "\n    " },
+	{ LAYOUT_AT(struct other, before_gflops, REAL), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct other, before_intensity, REAL), .flags = LAYOUT_DETAIL },
+	{ .name = NULL },
+};
+static const struct layout other_layout = { "other checkpoint", sizeof(struct other), other_fields };
+
 /* At one input size. More than 20 fields, since each is a figure of the answer. */
 struct size {
 	char *size, *params;
@@ -118,6 +158,7 @@ struct size {
 	char *closed; /* which tools could not be asked */
 	struct kernel *kernels;
 	size_t kernel_count;
+	struct other other;
 	char *views; /* which views are closed, and why; NULL: none is */
 };
 
@@ -146,6 +187,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, evidence, ID), .say = "; evidence %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, kernels, kernel_count, LIST), .of = &kernel_layout, .say = "\n  " },
 	{ LAYOUT_AT(struct size, closed, TEXT), .say = "\n  not asked: %", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, other, PART), .of = &other_layout },
 	{ LAYOUT_AT(struct size, views, TEXT), .say = "\n  closed: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .say = "", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
@@ -282,27 +324,87 @@ static void describe(const struct profile_result *r, const char *size, const str
 	params_free(tuning);
 }
 
-static int profile_size(struct engine_job *job, const struct request *asked, const struct lineage *l, const struct facts *facts,
-			const struct params *size, const struct advisors *advisors, struct result *result, struct err *e)
+/* Everything that the profiles of one job share. */
+struct asked {
+	struct engine_job *job;
+	const struct request *request;
+	const struct facts *facts;
+	const struct advisors *advisors;
+};
+
+static int profile_one(const struct asked *a, const struct lineage *l, const struct params *params, struct profile_result *ret, struct err *e)
 {
-	struct eval ev = work_eval(job);
+	struct eval ev = work_eval(a->job);
+	struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = a->facts, .probes = a->request->probes, .advisors = a->advisors };
+	return profile_run(&ev, &q, a->job->db, l->id, a->job->id, ret, e);
+}
+
+static void tell_changes(const struct profile_result *before, const struct profile_result *after, const struct trial_paired *p, struct other *o)
+{
+	struct differences list = { .at = NULL };
+	o->ratio = 1 / p->ratio;
+	o->low = 1 / p->high;
+	o->high = 1 / p->low;
+	o->before_gflops = figures_get(&before->figures, "gflops");
+	o->before_intensity = figures_get(&before->figures, "intensity");
+	difference_kernels(&before->kernels, &after->kernels, &list);
+	difference_figures(&before->figures, &after->figures, &list);
+	difference_sort(&list);
+	for (size_t i = 0; i < list.count; i++)
+		*MEM_PUSH(o->changes, o->change_count) = (struct change){ .what = mem_str(list.at[i].what),
+									  .unit = *list.at[i].unit ? mem_str(list.at[i].unit) : NULL,
+									  .before = list.at[i].before,
+									  .after = list.at[i].after };
+	difference_fini(&list);
+}
+
+/* Profiles the other checkpoint too, and times both in pairs. */
+static int profile_other(const struct asked *a, const struct lineage *l, const struct params *size, const struct params *params,
+			 const struct profile_result *r, struct other *o, struct err *e)
+{
+	struct eval ev = work_eval(a->job);
+	struct lineage other;
+	struct profile_result before;
+	struct params *theirs = NULL;
+	struct trial_paired p;
+	int rc = lineage_load(a->job->db, a->request->against, &other, e);
+	if (rc < 0)
+		return rc;
+	rc = work_best(a->job->db, &other, a->facts, size, false, &theirs, e);
+	if (rc == 0)
+		rc = profile_one(a, &other, theirs, &before, e);
+	if (rc == 0) {
+		struct compare_request q = { .a = { .checkpoint = other.id, .ctx = other.ctx, .baseline = other.root, .params = theirs },
+					     .b = { .checkpoint = l->id, .ctx = l->ctx, .baseline = l->root, .params = params },
+					     .facts = a->facts,
+					     .brief = true };
+		rc = compare_run(&ev, &q, a->job->db, a->job->id, &p, e);
+		if (rc == 0) {
+			o->against = other.id;
+			tell_changes(&before, r, &p, o);
+			trial_paired_fini(&p);
+		}
+		profile_result_fini(&before);
+	}
+	params_free(theirs);
+	lineage_fini(&other);
+	return rc < 0 ? err_wrap(e, "against") : 0;
+}
+
+static int profile_size(const struct asked *a, const struct lineage *l, const struct params *size, struct result *result, struct err *e)
+{
 	struct params *params = NULL;
 	struct profile_result r;
 	char *text = params_text(size);
-	int rc = work_best(job->db, l, facts, size, false, &params, e);
+	int rc = work_best(a->job->db, l, a->facts, size, false, &params, e);
+	if (rc == 0)
+		rc = profile_one(a, l, params, &r, e);
 	if (rc == 0) {
-		struct profile_request q = { .ctx = l->ctx,
-					     .baseline = l->root,
-					     .params = params,
-					     .facts = facts,
-					     .probes = asked->probes,
-					     .advisors = advisors };
-		rc = profile_run(&ev, &q, job->db, l->id, job->id, &r, e);
-	}
-	if (rc == 0) {
-		rc = knowledge_screen(job->db, facts, advisors, r.advice, r.advice_count, e);
+		rc = knowledge_screen(a->job->db, a->facts, a->advisors, r.advice, r.advice_count, e);
 		if (rc == 0)
 			describe(&r, text, params, MEM_PUSH(result->sizes, result->count));
+		if (rc == 0 && a->request->against)
+			rc = profile_other(a, l, size, params, &r, &result->sizes[result->count - 1].other, e);
 		profile_result_fini(&r);
 	}
 	if (rc < 0)
@@ -361,8 +463,9 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		library_offers_screen(&offers, &advisors);
 		library_offers_fini(&offers);
 	}
+	struct asked asked = { .job = job, .request = q, .facts = &facts, .advisors = &advisors };
 	for (size_t i = 0; rc == 0 && i < sizes.count; i++)
-		rc = profile_size(job, q, &l, &facts, sizes.at[i], &advisors, result, e);
+		rc = profile_size(&asked, &l, sizes.at[i], result, e);
 	if (rc == 0)
 		rc = tell_notes(job, &l, &facts, result, e);
 	advice_fini(&advisors);

@@ -7,11 +7,9 @@
 
 #include "base/mem.h"
 #include "core/judge/check.h"
+#include "core/workers/process.h"
 
 enum { POISON = 0xFF, LANES = 32, SECTOR = 32, WAITS = 5 };
-
-/* Words in front of the worker: it opens the vendor's profiler. */
-static const char *const launcher[] = { "env", "PEAKD_COUNTERS=1", NULL };
 
 static void close_both(struct wire_counters *c, const char *why)
 {
@@ -51,7 +49,7 @@ int counters_read(const struct eval *ev, const struct context *ctx, const struct
 	}
 	int rc = variant_build(&lines, ctx, params, facts, &v, &why);
 	if (rc == 0) {
-		rc = eval_take_device(ev, facts, launcher, &worker, &why);
+		rc = eval_take_device(ev, facts, process_counters, &worker, &why);
 		if (rc == 0)
 			rc = read_on(worker, &v, ret_counters, &why);
 		pool_give(worker);

@@ -8,7 +8,9 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/measure/ceiling.h"
+#include "core/measure/difference.h"
 #include "core/measure/occupancy.h"
+#include "core/record/checkpoint.h"
 #include "core/record/metric.h"
 
 /* --- the plan and its compiler -------------------------------------------------------------------------------------- */
@@ -171,7 +173,13 @@ void guidance_figures(const struct guidance_source *s, struct profile_result *r)
 		of_counts(s, r, f);
 	else
 		f->uncounted = mem_str(s->uncounted);
-	of_roofs(s, r, f);
+}
+
+void guidance_roofs(const struct guidance_source *s, struct profile_result *r)
+{
+	of_roofs(s, r, &r->figures);
+	r->pipe_share = figures_get(&r->figures, "pipe_percent") / 100;
+	r->copy_share = figures_get(&r->figures, "copy_percent") / 100;
 }
 
 void guidance_ask(const struct advisors *advisors, struct profile_result *r)
@@ -229,8 +237,35 @@ static void add_resources(const struct figures *f, struct buf *out)
 	buf_adds(out, first ? "" : "\n");
 }
 
-int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text,
-		    struct err *e)
+/* "- since its parent's profile: registers 32 → 64, …" where both were profiled on the device. */
+static int add_changes(struct db *db, int64_t checkpoint, const char *device, const struct figures *now, struct buf *out, struct err *e)
+{
+	enum { TOLD = 6 };
+	struct checkpoint c;
+	struct figures before;
+	struct differences list = { .at = NULL };
+	char *params = NULL;
+	int rc = checkpoint_get(db, checkpoint, &c, e);
+	if (rc < 0)
+		return rc;
+	rc = c.parent_count ? figures_recall(db, c.parents[0], device, &before, &params, e) : 0;
+	if (rc == 0 && c.parent_count) {
+		difference_figures(&before, now, &list);
+		difference_sort(&list);
+		if (params && list.count) {
+			buf_adds(out, "- since its parent's profile: ");
+			difference_describe(&list, TOLD, out);
+			buf_addc(out, '\n');
+		}
+		difference_fini(&list);
+		figures_fini(&before);
+		free(params);
+	}
+	checkpoint_fini(&c);
+	return rc;
+}
+
+int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text, struct err *e)
 {
 	struct profile_result r = { .class = NULL };
 	struct buf out = BUF_INIT;
@@ -245,6 +280,8 @@ int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const
 		buf_addc(&out, '\n');
 		rc = add_kernels(db, checkpoint, device, params, &out, e);
 		add_resources(&r.figures, &out);
+		if (rc == 0)
+			rc = add_changes(db, checkpoint, device, &r.figures, &out, e);
 		for (size_t i = 0; i < r.advice_count; i++)
 			buf_addf(&out, "- %s: %s. %s\n", r.advice[i].tool, r.advice[i].evidence, r.advice[i].text);
 		*ret_text = rc < 0 ? NULL : buf_steal(&out);

@@ -18,8 +18,10 @@ struct guidance_source {
 	const char *uncounted;              /* why; NULL */
 };
 
-/* Fills io_result->figures, and flops and bytes from the counts where the context declares none. */
+/* Fills io_result->figures but for the roofs, and flops and bytes from the counts where the context declares none. */
 void guidance_figures(const struct guidance_source *s, struct profile_result *io_result);
+/* Adds the figures that follow from times, ceilings, flops and bytes. */
+void guidance_roofs(const struct guidance_source *s, struct profile_result *io_result);
 /* Fills class, why, advice and closed from the figures. */
 void guidance_ask(const struct advisors *advisors, struct profile_result *io_result);
 

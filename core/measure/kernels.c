@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "core/measure/counters.h"
 
+enum { SECTOR = 32 }; /* bytes */
+
 static const char *name_of(const struct plan_op *op)
 {
 	switch (op->kind) {
@@ -138,4 +140,24 @@ void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters 
 	}
 	if (k->count)
 		counters_figures(c, k->at[0].name, f);
+}
+
+void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, double buffers, double *io_flops, double *io_bytes)
+{
+	double flops = 0, read = 0, written = 0;
+	if (c->counter_count == 0)
+		return;
+	for (size_t i = 0; i < k->count; i++) {
+		const char *name = k->at[i].name;
+		double n = (double)k->at[i].launches, tensor = counters_get(c, name, "tensor_percent");
+		/* Copies and fills have no counters. */
+		if (isnan(counters_get(c, name, "instructions")))
+			continue;
+		flops += n * (2 * counters_get(c, name, "ffma") + counters_get(c, name, "fadd") + counters_get(c, name, "fmul"));
+		flops = tensor > 1 ? NAN : flops;
+		read += n * counters_get(c, name, "dram_read");
+		written += n * SECTOR * counters_get(c, name, "store_sectors") * fmin(1, counters_get(c, name, "store_efficiency_percent") / 100);
+	}
+	*io_flops = isnan(*io_flops) ? flops : *io_flops;
+	*io_bytes = isnan(*io_bytes) ? fmin(read, buffers) + fmin(written, buffers) : *io_bytes;
 }

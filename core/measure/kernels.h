@@ -27,5 +27,8 @@ const char *kernels_longest(const struct kernel_profiles *k);
 /* Adds what the disassembler and the counters say, and the figures of the longest kernel. */
 void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, struct figures *io_figures);
 void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters *c, struct figures *io_figures);
+/* Operations and bytes of one execution by the counters, where *io_flops and *io_bytes are NAN: nothing moves more than all buffers
+ * (bytes) either way. Tensor cores' operations are not counted: then *io_flops stays. */
+void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, double buffers, double *io_flops, double *io_bytes);
 
 #endif

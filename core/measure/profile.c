@@ -144,6 +144,7 @@ static int look_inside(const struct eval *ev, const struct profile_request *q, c
 	rc = counters_read(ev, q->ctx, q->params, q->facts, &counters, e);
 	if (rc == 0) {
 		kernels_add_counters(&r->kernels, &counters, &r->figures);
+		kernels_work(&r->kernels, &counters, figures_get(&r->figures, "working_set"), &r->flops, &r->bytes);
 		kernels_add_sass(&r->kernels, &sass, &r->figures);
 		r->no_counters = counters.counter_count ? NULL : mem_str(counters.counters_closed);
 		r->no_stalls = counters.stall_count ? NULL : mem_str(counters.stalls_closed);
@@ -177,8 +178,6 @@ static int measure(const struct reference_source *j, const struct profile_reques
 		rc = check_left(j, t, io_check, e);
 	if (rc < 0 || !io_check->passed)
 		return rc;
-	if (q->brief)
-		return 0;
 	eval_progress(j->ev, 1, 3, "comparing with the library");
 	if (rc == 0 && context_spec(q->ctx)->gemm)
 		rc = library_baseline_compare(j, t, q->ctx, check_seed(), false, &r->library, e);
@@ -254,9 +253,8 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 		r.bytes = spec_bytes(source.spec, q->params);
 		r.pipe = isfinite(ceiling_of(&list, pipe_of(source.spec))) ? pipe_of(source.spec) : NULL;
 		guidance_figures(&source, &r);
-		rc = q->brief ? 0 : look_inside(ev, q, &v, &r, e);
-		r.pipe_share = figures_get(&r.figures, "pipe_percent") / 100;
-		r.copy_share = figures_get(&r.figures, "copy_percent") / 100;
+		rc = look_inside(ev, q, &v, &r, e);
+		guidance_roofs(&source, &r);
 		guidance_ask(q->advisors, &r);
 	}
 	wire_counted_fini(&counted);

@@ -18,7 +18,6 @@ struct profile_request {
 	const struct context *ctx, *baseline;
 	const struct params *params; /* all execution parameters */
 	const struct facts *facts;   /* a device that runs */
-	bool brief;                      /* no energy, library, disassembly or counters: for a figure beside others */
 	bool probes;                     /* also what if loads, stores or barriers were free? */
 	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +68,21 @@ char **child_environment(char *const *from)
 			list[kept++] = from[i];
 	}
 	return list;
+}
+
+/* --- capabilities ------------------------------------------------------------------------------------------------------------ */
+
+/* capabilities(7): a program that is executed gets the ambient set of the thread that starts it. */
+enum { PERFMON = 38 };
+
+void child_drop_capabilities(void)
+{
+	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+}
+
+void child_lend_perfmon(bool lend)
+{
+	prctl(PR_CAP_AMBIENT, lend ? PR_CAP_AMBIENT_RAISE : PR_CAP_AMBIENT_LOWER, PERFMON, 0, 0);
 }
 
 /* --- start and end -------------------------------------------------------------------------------------------------------- */

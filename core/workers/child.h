@@ -37,6 +37,12 @@ void child_close(int *fd);
 /* The end of what it wrote to stderr, on one line, as a clause: "; it last said: …", or "" when it said nothing. free() */
 char *child_last_words(const struct buf *said);
 
+/* Children inherit no capability of the daemon: called once, before it has threads. */
+void child_drop_capabilities(void);
+/* Whether what this thread starts next inherits CAP_PERFMON, which drivers ask for before they give hardware counters. Nothing
+ * happens where the daemon does not hold it. */
+void child_lend_perfmon(bool lend);
+
 /* What a child inherits: `from` ("NAME=value" texts, NULL at the end; borrowed) without secrets. Left out are names that contain
  * KEY, TOKEN, SECRET, PASSW or CREDENTIAL in any case, PEAKD_MODEL, and the variable that PEAKD_MODEL names as key_env. free() the
  * list alone. */

@@ -23,6 +23,8 @@
 #define START_NS (30 * CLOCK_S) /* a vendor's libraries may load slowly from a cold disk */
 #define FATE_NS (10 * CLOCK_S)  /* from the end of a worker's wire to the end of its process */
 
+const char *const process_counters[] = { "env", "PEAKD_COUNTERS=1", NULL };
+
 /* --- starting --------------------------------------------------------------------------------------------------------------- */
 
 /* A process to be started; on the stack of the thread that waits for it. */
@@ -75,7 +77,9 @@ static int start(struct process *p, const char *binary, const char *const *launc
 		rc = err_sys(e, errno, "cannot make the wire of a worker");
 		goto out;
 	}
+	child_lend_perfmon(launcher == process_counters);
 	rc = child_start(argv, wire[1], wire[1], complaints[1], &p->pid);
+	child_lend_perfmon(false);
 	if (rc != 0) {
 		p->pid = 0;
 		rc = err_sys(e, rc, "cannot start worker '%s'", argv[0]);

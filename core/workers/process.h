@@ -42,6 +42,9 @@ struct process_request {
  * worker does not outlive the daemon. Job threads come and go; this one stays. */
 struct starter;
 
+/* In front of a worker that reads hardware counters. It alone inherits CAP_PERFMON, where the daemon holds that. */
+extern const char *const process_counters[];
+
 /* binary: NULL is this process's own. launcher: NULL-terminated words in front of it, or NULL. Both are copied. */
 struct starter *process_starter_new(const char *binary, const char *const *launcher);
 /* Ends the thread; the processes that it started die with it. NULL is fine. */

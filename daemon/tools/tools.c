@@ -93,6 +93,21 @@ static int resolve(const struct mcp_call *call, struct db *db, const char *name,
 	return json_object_set_new(request, name, json_integer(checkpoint));
 }
 
+/* "parent" is the first parent of `checkpoint`, or nothing where that is a root. */
+static int resolve_against(const struct mcp_call *call, struct db *db, int64_t checkpoint, json_t *request, struct err *e)
+{
+	struct checkpoint c;
+	const char *against = tools_text(call, "against");
+	if (against == NULL || strcmp(against, "parent") != 0)
+		return resolve(call, db, "against", request, e);
+	int rc = checkpoint_get(db, checkpoint, &c, e);
+	if (rc < 0)
+		return rc;
+	json_object_set_new(request, "against", json_integer(c.parent_count ? c.parents[0] : 0));
+	checkpoint_fini(&c);
+	return 0;
+}
+
 /* The kind's request from the arguments: `at` becomes a checkpoint and the workflow to advance. */
 static int request_of(const struct mcp_call *call, struct db *db, const struct engine_kind *kind, void *request, struct err *e)
 {
@@ -107,6 +122,7 @@ static int request_of(const struct mcp_call *call, struct db *db, const struct e
 		if (rc == 0) {
 			json_object_set_new(json, "checkpoint", json_integer(checkpoint));
 			json_object_set_new(json, "workflow", json_string(workflow));
+			rc = resolve_against(call, db, checkpoint, json, e);
 		}
 	}
 	if (rc == 0)

@@ -1,6 +1,7 @@
 /* verbs: see verbs.h. Options become arguments of a tool call, and its text is printed. */
 #include "daemon/verbs/verbs.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "core/measure/roofline.h"
 #include "daemon/app.h"
 #include "daemon/verbs/bar.h"
 #include "daemon/verbs/out.h"
@@ -76,7 +78,8 @@ static void name_option(const struct verb_line *line, struct err *e)
 	free(given);
 }
 
-int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured)
+/* prints: the answer as text, or as JSON with --json. ret_structured may be NULL. */
+static int call_tool(const struct verb_line *line, const char *tool, json_t *take_arguments, bool prints, json_t **ret_structured)
 {
 	struct client *client = NULL;
 	struct err e = ERR_INIT;
@@ -96,12 +99,12 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 		name_option(line, &e);
 	if (rc < 0)
 		status = verb_fail(line, &e);
-	else if (ret_structured)
-		*ret_structured = json_incref(structured);
-	else if (verb_get(line, "json"))
+	else if (prints && verb_get(line, "json"))
 		status = print_json(line, structured);
-	else
+	else if (prints)
 		printf("%s\n", text);
+	if (rc == 0 && ret_structured)
+		*ret_structured = json_incref(structured);
 	status = verb_ended(client_interrupted(client), status);
 	/* A validation that ran and did not pass is no success. */
 	if (status == VERB_OK && json_is_false(json_object_get(json_object_get(structured, "result"), "passed")))
@@ -110,6 +113,11 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	free(text);
 	client_close(client);
 	return status;
+}
+
+int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured)
+{
+	return call_tool(line, tool, take_arguments, ret_structured == NULL, ret_structured);
 }
 
 static int usage(const struct verb_line *line, const struct err *e, json_t *take_arguments)
@@ -340,6 +348,47 @@ static int list_advisors(const struct verb_line *line)
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
+static double number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static double figure(const json_t *size, const char *name)
+{
+	size_t i;
+	const json_t *f;
+	json_array_foreach (json_object_get(size, "figures"), i, f)
+		if (strcmp(json_string_value(json_object_get(f, "name")), name) == 0)
+			return number(f, "value");
+	return NAN;
+}
+
+/* The first size of a profile as a picture; the ceilings follow from the shares of them. */
+static int draw_roofline(const struct verb_line *line, const json_t *structured, struct err *e)
+{
+	const json_t *size = json_array_get(json_object_get(json_object_get(structured, "result"), "sizes"), 0);
+	const char *name = json_string_value(json_object_get(size, "size")), *pipe = json_string_value(json_object_get(size, "pipe"));
+	char *title = mem_fmt("%s, %s", line->words[0], name ? name : "?"), *before = mem_fmt("checkpoint %.0f", number(size, "against"));
+	const struct roofline_point points[] = {
+		{ line->words[0], figure(size, "intensity"), figure(size, "gflops") },
+		{ before, number(size, "before_intensity"), number(size, "before_gflops") },
+	};
+	struct roofline r = { .title = title,
+			      .pipe = pipe ? pipe : "arithmetic",
+			      .pipe_gflops = 100 * figure(size, "gflops") / figure(size, "pipe_percent"),
+			      .copy_gbs = 100 * figure(size, "gbs") / figure(size, "copy_percent"),
+			      .points = points,
+			      .point_count = MEM_COUNT(points) };
+	struct buf svg = BUF_INIT;
+	int rc = roofline_svg(&r, &svg) ? out_text(verb_get(line, "svg"), buf_text(&svg), true, e)
+					: err_set(e, ERR_UNSUPPORTED, "no roofline can be drawn: operations, bytes or ceilings are not known here");
+	buf_fini(&svg);
+	free(title);
+	free(before);
+	return rc;
+}
+
 static int profile_run(const struct verb_line *line)
 {
 	if (verb_get(line, "list-tools"))
@@ -353,7 +402,24 @@ static int profile_run(const struct verb_line *line)
 	verbs_copy(line, arguments, "device", "sizes", NULL);
 	if (verb_get(line, "probes"))
 		json_object_set_new(arguments, "probes", json_true());
-	return verbs_call(line, "profile", arguments, NULL);
+	if (verb_get(line, "against"))
+		json_object_set_new(arguments, "against", json_string(verb_get(line, "against")));
+	if (verb_get(line, "svg") == NULL)
+		return verbs_call(line, "profile", arguments, NULL);
+	/* Beside the kernel its parent is drawn. */
+	struct err e = ERR_INIT;
+	json_t *structured = NULL;
+	if (verb_get(line, "against") == NULL)
+		json_object_set_new(arguments, "against", json_string("parent"));
+	int rc = out_check(verb_get(line, "svg"), true, &e), status = VERB_OK;
+	if (rc < 0)
+		json_decref(arguments);
+	else
+		status = call_tool(line, "profile", arguments, true, &structured);
+	if (rc == 0 && status == VERB_OK)
+		rc = draw_roofline(line, structured, &e);
+	json_decref(structured);
+	return rc < 0 ? verb_fail(line, &e) : status;
 }
 
 const struct verb verbs_profile = {
@@ -367,6 +433,8 @@ const struct verb verbs_profile = {
 		(const struct verb_option[]){
 			DEVICE_OPTION,
 			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
+			{ "against", "AT", "another checkpoint, or \"parent\": what changed since" },
+			{ "svg", "FILE", "writes a roofline picture, with the parent beside it unless --against names another" },
 			{ "probes", NULL, "also times the kernel as if loads, stores or barriers were free" },
 			{ "list-tools", NULL, "lists the micro-profiling tools and the figures that they ask about" },
 			JSON_OPTION,

@@ -104,6 +104,7 @@ static bool speaks(struct sample *s, const struct advisors *advisors, const char
 	facts.units = facts.units ? facts.units : 2;
 	struct guidance_source source = { .variant = &v, .facts = &facts, .spec = context_spec(ctx), .ceilings = &none, .counted = &counted };
 	guidance_figures(&source, &r);
+	guidance_roofs(&source, &r);
 	guidance_ask(advisors, &r);
 	for (size_t i = 0; i < r.advice_count; i++) {
 		found |= strcmp(r.advice[i].tool, tool) == 0;

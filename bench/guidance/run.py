@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Does the first guidance of a profile agree with its probes? Profiles every context of a folder that no tool was made for.
+
+usage: run.py -p build/peakd -d hlsl:0 -o bench/results/guidance-NAME.json bench/guidance/hlsl
+
+The probes say what the kernel waits for: whatever makes it fastest when it is free (loads, stores, barriers), or, where nothing
+gains MARGIN, its own instructions. A tool is about one or more of these (ABOUT). The first guidance agrees when it is about what
+gains most, or about something that gains within a tenth of that. Without any guidance a kernel counts as disagreeing.
+"""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+MARGIN = 1.25
+ABOUT = {
+    "coalescing": "loads", "vector-width": "loads instructions", "reuse": "loads", "cache-resident": "loads stores", "traffic-roof": "loads stores",
+    "occupancy": "loads", "scoreboard": "loads", "async-copy": "loads", "l2-reuse": "loads",
+    "store-coalescing": "stores", "spill": "instructions", "barrier": "barriers", "cpu-barrier": "barriers",
+    "arithmetic-roof": "instructions", "cpu-instructions": "instructions", "index-arithmetic": "instructions", "atomics": "instructions",
+    "bank-conflict": "instructions", "shared-traffic": "instructions", "cpu-shared-memory": "instructions", "grid-fill": "instructions",
+    "launch-overhead": "instructions", "tensor-path": "instructions", "wave-tail": "instructions", "energy": "",
+}
+
+
+def peakd(args, *words):
+    return subprocess.run([args.peakd, *words, "--db", args.db], capture_output=True, text=True, timeout=300)
+
+
+def judge(size):
+    gains = {p["free"]: p["ratio"] for p in size.get("probes", []) if p.get("ratio")}
+    most = max(gains.values(), default=1)
+    limits = [what for what, gain in gains.items() if gain >= MARGIN and gain >= 0.9 * most] or ["instructions"]
+    first = (size.get("guidance") or [{}])[0].get("tool")
+    agrees = first is not None and any(what in ABOUT.get(first, "").split() for what in limits)
+    return {"class": size.get("class"), "first": first, "all": [g["tool"] for g in size.get("guidance", [])],
+            "probes": {k: round(v, 3) for k, v in gains.items()}, "limits": limits, "agrees": agrees}
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("-p", dest="peakd", default="build/peakd")
+    ap.add_argument("-d", dest="device", required=True)
+    ap.add_argument("-o", dest="out", required=True)
+    ap.add_argument("folder")
+    args = ap.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        args.db = os.path.join(folder, "guidance.db")
+        for path in sorted(glob.glob(os.path.join(args.folder, "*.peak.md"))):
+            name = os.path.basename(path)[:-len(".peak.md")]
+            made = peakd(args, "run", path, "--device", args.device, "--budget", "1", "--samples", "2")
+            told = peakd(args, "profile", name, "--device", args.device, "--probes", "--json")
+            try:
+                row = judge(json.loads(told.stdout)["result"]["sizes"][0])
+            except (ValueError, KeyError):
+                row = {"failed": (made.stderr + told.stderr)[-300:], "agrees": False}
+            rows.append({"kernel": name, **row})
+            print(json.dumps(rows[-1]), flush=True)
+    agree = sum(row["agrees"] for row in rows)
+    with open(args.out, "w") as f:
+        json.dump({"device": args.device, "margin": MARGIN, "agree": agree, "of": len(rows), "rows": rows}, f, indent=1)
+        f.write("\n")
+    print(f"{agree} of {len(rows)} agree")
+    return 0 if agree >= 0.8 * len(rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
