@@ -21,6 +21,7 @@
 #include "base/suggest.h"
 #include "core/jobs/engine.h"
 #include "core/record/store.h"
+#include "core/workers/child.h"
 #include "daemon/app.h"
 #include "daemon/socket.h"
 #include "mcp/http.h"
@@ -224,10 +225,12 @@ static void page_metrics(void *user, struct mcp_http_page *page)
 
 /* --- starting ------------------------------------------------------------------------------------------------------------ */
 
-/* Called before any thread exists, so that all inherit the mask and signals arrive on the descriptor alone. */
+/* Called before any thread exists, so that all inherit the mask and signals arrive on the descriptor alone, and none inherits
+ * capabilities for its children. */
 static int take_signals(struct serve *s, struct err *e)
 {
 	sigset_t set;
+	child_drop_capabilities();
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);

@@ -1,10 +1,14 @@
-/* core/workers/environment: secrets stay behind, everything else goes along. */
+/* Other programs: their environment without secrets, their capabilities, and how they are asked. */
 #include "core/workers/child.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "tap.h"
 
@@ -13,8 +17,68 @@ static char **list(const char *const *texts)
 	return child_environment((char *const *)(uintptr_t)texts);
 }
 
+/* What `program` writes of itself; free(). */
+static char *ask(const char *words)
+{
+	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)(uintptr_t)words, NULL };
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	int rc = child_filter(argv, &(struct child_input){ "input", 5 }, 10 * CLOCK_S, &out, &e);
+	char *text = rc == 0 ? mem_str(buf_text(&out)) : mem_fmt("error %d: %s", rc, e.text);
+	buf_fini(&out);
+	return text;
+}
+
+static void is_answer(const char *words, const char *want, const char *what)
+{
+	char *got = ask(words);
+	has_str(got, want, "%s", what);
+	free(got);
+}
+
+static void filter(void)
+{
+	is_answer("cat; cat /dev/stdin", "inputinput", "a program reads its input, from its descriptor and as a file");
+	is_answer("echo because >&2; exit 3", "because", "a program that fails passes its last words on");
+	is_answer("exec /nowhere/at/all", "error", "a program that cannot be started is an error");
+}
+
+/* Makes CAP_PERFMON inheritable and ambient, as systemd's AmbientCapabilities= does. */
+static int hold_perfmon(void)
+{
+	struct {
+		uint32_t version;
+		int pid;
+	} header = { 0x20080522, 0 };
+	struct {
+		uint32_t effective, permitted, inheritable;
+	} sets[2];
+	if (syscall(SYS_capget, &header, sets) != 0)
+		return 0;
+	sets[1].inheritable |= 1u << (38 - 32);
+	return syscall(SYS_capset, &header, sets) == 0 && prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, 38, 0, 0) == 0;
+}
+
+static void capabilities(void)
+{
+	static const char ambient[] = "grep CapAmb /proc/self/status";
+	if (!hold_perfmon()) {
+		SKIP(4, "this process may not hold CAP_PERFMON");
+		return;
+	}
+	is_answer(ambient, "0000004000000000", "a child would inherit the capability");
+	child_drop_capabilities();
+	is_answer(ambient, "0000000000000000", "once dropped, it does not");
+	child_lend_perfmon(true);
+	is_answer(ambient, "0000004000000000", "a worker that it is lent to does");
+	child_lend_perfmon(false);
+	is_answer(ambient, "0000000000000000", "and the next one does not");
+}
+
 int main(void)
 {
+	filter();
+	capabilities();
 	static const char *const all[] = {
 		"PATH=/bin", "OPENAI_API_KEY=k", "hf_token=t", "AWS_SECRET_ACCESS=s", "CREDENTIALS_DIRECTORY=/run/c", "PGPASSWORD=p",
 		"LD_LIBRARY_PATH=/x", "PEAKD_MODEL=openai:http://h/v1?model=m&key_env=HIDDEN&retries=1", "HIDDEN=h", "HIDDEN2=kept",
