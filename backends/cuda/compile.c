@@ -8,6 +8,7 @@
 #include "backends/cuda/facts.h"
 #include "backends/cuda/library.h"
 #include "backends/cuda/object.h"
+#include "backends/cuda/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -161,6 +162,17 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 	return rc;
 }
 
+static int apply_probe(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const struct gpu_attempt *a, struct wire_compiled *to,
+		       struct err *e)
+{
+	if (request->probe != WIRE_PROBE_LOADS && request->probe != WIRE_PROBE_STORES)
+		return 0;
+	char *ptx = gpu_attempt_text(a->program, nvrtc->ptx_size, nvrtc->ptx);
+	int rc = cuda_probe_apply(ptx, request->arch, request->probe, to, e);
+	free(ptx);
+	return rc;
+}
+
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
 int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
@@ -190,7 +202,7 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		rc = fail(&nvrtc, request, buf_text(&source), &options, &a, e);
 		goto out;
 	}
-	if ((rc = gpu_attempt_binary(&nvrtc, &a, "NVRTC", "PTX or LTO", &to, e)) ||
+	if ((rc = gpu_attempt_binary(&nvrtc, &a, "NVRTC", "PTX or LTO", &to, e)) || (rc = apply_probe(&nvrtc, request, &a, &to, e)) ||
 	    (rc = cuda_object_read(to.binary, to.binary_len, &module, e)) ||
 	    (rc = gpu_compile_check(request->plan, &module, &limits, &to, e)))
 		goto out;

@@ -10,10 +10,10 @@
 
 enum { HEADERS_MAX = 32 };
 
-/* Barriers for nothing. Other probes rewrite compiled code, which is not known for these devices. */
+/* Barriers for nothing. Other probes rewrite compiled code: cuda/probe.h. */
 static int add_probe(const struct wire_compile *request, struct buf *out, struct err *e)
 {
-	if (request->probe == WIRE_PROBE_NONE)
+	if (request->probe == WIRE_PROBE_NONE || (request->probe != WIRE_PROBE_BARRIERS && strcmp(request->backend, "cuda") == 0))
 		return 0;
 	if (request->probe != WIRE_PROBE_BARRIERS)
 		return err_set(e, ERR_UNSUPPORTED, "on this backend only barriers can be left out");

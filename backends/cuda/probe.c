@@ -1,0 +1,117 @@
+/* probe: see probe.h. PTX: "PTX ISA", ld, st, and.b64. nvJitLink: docs.nvidia.com/cuda/nvjitlink. */
+#include "backends/cuda/probe.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/library.h"
+#include "base/mem.h"
+
+#define PLACE "%%peakd_place" /* in a format */
+enum { INPUT_PTX = 2 };
+
+#define LIBRARY(X)                                                                                                                 \
+	X(create, nvJitLinkCreate, (void **handle, uint32_t count, const char **options))                                          \
+	X(add, nvJitLinkAddData, (void *handle, int type, const void *data, size_t size, const char *name))                        \
+	X(complete, nvJitLinkComplete, (void *handle))                                                                             \
+	X(size, nvJitLinkGetLinkedCubinSize, (void *handle, size_t *size))                                                         \
+	X(get, nvJitLinkGetLinkedCubin, (void *handle, void *cubin))                                                               \
+	X(destroy, nvJitLinkDestroy, (void **handle))
+#define MEMBER(member, symbol, parameters) int(*member) parameters;
+struct linker {
+	LIBRARY(MEMBER)
+};
+
+/* "	ld.global.v4.f32 	{%f1, …}, [%rd14+16];": where the address register begins, and its length; NULL: none of those meant. */
+static const char *find_address(const char *line, size_t n, enum wire_probe probe, size_t *ret_len)
+{
+	const char *end = line + n, *op = line + strspn(line, " \t");
+	if (op < end && *op == '@')
+		op += strcspn(op, " \t"), op += strspn(op, " \t");
+	size_t word = strcspn(op, " \t\n");
+	if (op + word > end || strncmp(op, probe == WIRE_PROBE_LOADS ? "ld.global" : "st.global", 9) != 0 || word < 4 ||
+	    (strncmp(op + word - 4, ".f32", 4) != 0 && strncmp(op + word - 4, ".f64", 4) != 0))
+		return NULL;
+	const char *at = memchr(op, '[', (size_t)(end - op));
+	if (at == NULL || at[1] != '%')
+		return NULL;
+	*ret_len = strcspn(at + 1, "+-]\n");
+	return at + 1;
+}
+
+size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *out)
+{
+	size_t changes = 0;
+	for (const char *line = ptx; *line;) {
+		size_t n = strcspn(line, "\n"), len = 0;
+		const char *at = find_address(line, n, probe, &len);
+		if (at) {
+			buf_addf(out, "\tand.b64 \t" PLACE ", %.*s, -65536;\n%.*s" PLACE "%.*s\n", (int)len, at, (int)(at - line), line,
+				 (int)(line + n - at - len), at + len);
+			changes++;
+		} else {
+			buf_addf(out, "%.*s\n", (int)n, line);
+		}
+		/* A function's body. */
+		if (n == 1 && *line == '{')
+			buf_addf(out, "\t.reg .b64 \t" PLACE ";\n");
+		line += n + (line[n] == '\n');
+	}
+	return changes;
+}
+
+static int open_linker(struct linker *l, struct err *e)
+{
+	static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so" };
+	struct buf tried = BUF_INIT;
+	void *handle = cuda_library_open(names, MEM_COUNT(names), &tried);
+	bool whole = handle != NULL;
+#define RESOLVE(member, symbol, parameters)                                                                                        \
+	*(void **)&l->member = handle ? dlsym(handle, #symbol) : NULL;                                                             \
+	whole = whole && l->member;
+	LIBRARY(RESOLVE)
+	int rc = whole ? 0
+		       : err_set(e, ERR_UNSUPPORTED, "rewritten kernels need libnvJitLink, which cannot be loaded (%s); install libnvjitlink-13-0",
+				 buf_text(&tried));
+	buf_fini(&tried);
+	return rc;
+}
+
+static int assemble(const struct linker *l, const struct buf *ptx, const char *arch, struct wire_compiled *io_compiled)
+{
+	char *option = mem_fmt("-arch=%s", arch);
+	const char *options[] = { option };
+	void *handle = NULL;
+	size_t size = 0;
+	int result = l->create(&handle, 1, options);
+	if (result == 0)
+		result = l->add(handle, INPUT_PTX, ptx->data, ptx->len + 1, "probe");
+	if (result == 0)
+		result = l->complete(handle);
+	if (result == 0)
+		result = l->size(handle, &size);
+	if (result == 0) {
+		free(io_compiled->binary);
+		io_compiled->binary = mem_new(size + 1, 1);
+		io_compiled->binary_len = size;
+		result = l->get(handle, io_compiled->binary);
+	}
+	if (handle)
+		l->destroy(&handle);
+	free(option);
+	return result;
+}
+
+int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, struct wire_compiled *io_compiled, struct err *e)
+{
+	struct linker l;
+	struct buf out = BUF_INIT;
+	int rc = open_linker(&l, e), result;
+	if (rc == 0 && cuda_probe_rewrite(ptx, probe, &out) == 0)
+		rc = err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten", probe == WIRE_PROBE_LOADS ? "loads" : "stores");
+	if (rc == 0 && (result = assemble(&l, &out, arch, io_compiled)) != 0)
+		rc = err_set(e, ERR_UNSUPPORTED, "nvJitLink answers %d to the rewritten kernel", result);
+	buf_fini(&out);
+	return rc;
+}
