@@ -25,7 +25,7 @@ LIBS    := $(PKG_LIBS) -ldl -lpthread \
            -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++ -lm
 
 ROOMS   := base backends/wire backends/sandbox backends/values backends/timing backends/worker backends/gpu backends/cuda backends/hip backends/hlsl \
-           core/context core/record core/workers core/measure core/knowledge core/advise core/judge core/search core/tune core/transform core/optimize core/problems core/jobs \
+           core/context core/record core/workers core/measure core/knowledge core/advise core/judge core/search core/tune core/transform core/problems core/jobs \
            mcp daemon daemon/verbs daemon/tools
 SRC     := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c $(r)/*.cc))
 OBJ     := $(patsubst %,$(BUILD)/%.o,$(SRC))
@@ -78,7 +78,7 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 	@$(if $(filter no,$(DEPS)),:,sh tests/source/packages.sh install $(BUILD)/deps.log $(GROUPS) && touch $@)
 
 # --- files that are compiled in: each becomes a C string (base/embedded.h) ----------------------------------------------
-EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard $(addprefix core/*/,*.md *.cu *.cuh *.hlsl */*.md)))
+EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/tools/*.md $(addprefix core/*/,*.md *.cu *.cuh *.hlsl */*.md)))
 $(BUILD)/gen/embedded_files.h: $(EMBEDDED) tests/source/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sh tests/source/embed.sh $(EMBEDDED) > $@.tmp && mv $@.tmp $@

@@ -298,10 +298,11 @@ static bool is_faster(const struct work_tuned *t, struct buf *figures)
 	bool faster = false, slower = false;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct speed_ratio *r = &t->sizes[i].speed.parent;
-		char text[SPEED_TEXT];
-		const char *verdict = r->verdict ? r->verdict : "not compared";
-		buf_addf(figures, "%s%s %s", i ? ", " : "", t->sizes[i].unproven ? "not validated" : verdict, speed_text(r, text));
-		faster |= strcmp(verdict, "faster") == 0 && t->sizes[i].unproven == NULL;
+		const char *verdict = t->sizes[i].unproven ? "not validated" : r->verdict ? r->verdict : "not compared";
+		buf_addf(figures, "%s%s", i ? ", " : "", verdict);
+		if (isfinite(r->times))
+			buf_addf(figures, ", %.3g times as fast (%.3g to %.3g)", r->times, r->low, r->high);
+		faster |= strcmp(verdict, "faster") == 0;
 		slower |= strcmp(verdict, "slower") == 0 || t->sizes[i].unproven;
 	}
 	return faster && !slower;
@@ -321,7 +322,7 @@ static int settle(struct engine_job *job, const char *workflow, const struct lin
 	if (rc == 0 && l->parent_id == 0)
 		result->kept = mem_fmt("checkpoint %lld is a baseline, so there is no parent to compare it with", (long long)l->id);
 	else if (rc == 0)
-		result->kept = mem_fmt("%s: %s against checkpoint %lld%s", faster ? "kept" : "not kept", buf_text(&figures),
+		result->kept = mem_fmt("%s: %s as checkpoint %lld%s", faster ? "kept" : "not kept", buf_text(&figures),
 				       (long long)l->parent_id,
 				       faster ? ""
 				       : head ? ", which is the head again"

@@ -124,7 +124,7 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 		call, shown,
 		"workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
 		"parameters over %zu input size%s. Outputs are judged as follows: %s. Next: "
-		"validate and tune it.",
+		"tune it.",
 		name, existed ? ", which was there already" : "", (long long)checkpoint, context_kernel(ctx), context_backend(ctx),
 		space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s", buf_text(&judged));
 	buf_fini(&judged);

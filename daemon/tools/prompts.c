@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
 #include "daemon/tools/tools.h"
 
@@ -41,23 +42,6 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 		"From a kernel's source to a validated, tuned baseline");
 }
 
-/* What the compilers of CPU devices make of a kernel is unlike any GPU, so agents that know GPUs need it in words. */
-static const char on_a_cpu[] = "On a device that shares the CPU (`devices`: shares_cpu; hlsl:0 is often lavapipe) other rules hold "
-			       "than on a GPU. A wave is some 8 "
-			       "threads in one vector register, and groups run on the cores. Arithmetic in registers is nearly "
-			       "free; each load or store costs some 20 "
-			       "instructions a lane, and twice that for four numbers. So: (1) load and store NAME_float4 "
-			       "(NAME_int4, NAME_uint4); (2) let each thread "
-			       "make many results, a run or a tile, from values in registers, with [unroll] and fixed bounds; (3) "
-			       "never load in an inner loop what does "
-			       "not change, nor the same value in all lanes: WaveReadLaneAt passes it on; (4) no groupshared "
-			       "tiles, no barriers: one thread or one wave "
-			       "does what a group did, WaveActiveSum and WavePrefixSum join lanes; (5) no atomics where private "
-			       "counters and a second kernel do; (6) no "
-			       "branch in the inner loop: treat borders apart; (7) fewer passes over the data; (8) leave enough "
-			       "groups for all cores, and tune T = {8, 16, "
-			       "32}.\n";
-
 static const struct mcp_done *optimize_step(struct mcp_call *call)
 {
 	const char *workflow = or_else(call, "workflow", "");
@@ -91,7 +75,7 @@ static const struct mcp_done *optimize_step(struct mcp_call *call)
 			   "near a roof, or when three ideas in a row bring nothing. Quote only what tune measured.\n\n%s",
 			   workflow, or_else(call, "goal", "the lowest median time at the declared sizes"),
 			   or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it"), workflow,
-			   workflow, workflow, workflow, on_a_cpu),
+			   workflow, workflow, workflow, embedded_file("daemon/tools/on-a-cpu.md")),
 		   "Profile, choose, edit, compare in pairs, keep or take back");
 }
 

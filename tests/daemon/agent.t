@@ -93,7 +93,7 @@ source = call(3000, "workflow", action="show", at="pick", what="source")[0]
 ok("T: {8}" in source and "launch(\"pick\"" in source and "32}" not in source and "k < n" not in source, "what the edit left out is the parent's, what it gave is its own", source)
 was = head()
 text, result = call(4000, "edit", at="pick", keep="faster", region="device", text=SLOW)
-ok(result.get("passed") is True and result.get("kept", "").startswith("not kept: slower"), "a slower edit is not kept", text)
+ok(result.get("passed") is True and result.get("kept", "").startswith("not kept: slower, "), "a slower edit is not kept", text)
 ok(head() == was, "and the head is the parent again", text)
 text, result = call(4000, "edit", at="pick", keep="faster", region="device", text=FAST.replace("A[id.x];", "A[id.x] + 1;"))
 ok(result.get("passed") is False and not result.get("sizes") and head() == was, "a wrong edit is not tuned, and moves nothing", text)
