@@ -65,6 +65,7 @@ struct result {
 	char *pending, *state;  /* of the transformation */
 	char *outcome;          /* submit: "ok", what is wrong with the answer's form, or the verdict's name */
 	char *prompt, *region;  /* what to answer next */
+	char *plan;             /* what the model made of a sentence: a transformation's file; NULL: nothing */
 	int64_t asked, repairs; /* negative: no model was asked */
 	int64_t tokens_in, tokens_out, tokens_cached;
 	char *first_try; /* "right", or the first trouble: "malformed", "compile", "wrong", "crash", "narrow" */
@@ -80,6 +81,7 @@ static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, pending, TEXT), .say = ", pending %" },
 	{ LAYOUT_AT(struct result, region, TEXT), .say = ", region %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, outcome, TEXT), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct result, plan, TEXT), .say = "\nThe model's plan:\n\n%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, prompt, TEXT), .say = "\n%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, asked, COUNT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, repairs, COUNT), .flags = LAYOUT_DETAIL },
@@ -208,8 +210,9 @@ static int apply_init(struct apply *a, struct engine_job *job, const struct requ
 static int record_exchange(struct apply *a, const struct model_request *request, const struct model_answer *answer,
 			   const char *provider, enum reply_outcome outcome, struct err *e)
 {
-	const struct transformation *t = a->x->t;
 	const struct model_key *key = &request->key;
+	const struct transformation *now = a->x->t, *sentence = a->x->sentence;
+	const struct transformation *t = sentence && strcmp(key->transformation, sentence->name) == 0 ? sentence : now;
 	struct buf prompt = BUF_INIT;
 	prompt_render(request->prompt, &prompt);
 	struct exchange row = {
@@ -290,6 +293,7 @@ static void show_state(const struct apply *a, struct result *result)
 	result->pending = mem_str(x->id);
 	result->state = mem_str(transform_state_name(x->state));
 	result->summary = mem_str(x->last);
+	result->plan = mem_str(transform_plan(x));
 	if (x->state == TRANSFORM_ASK)
 		show_question(x, result);
 	if (x->checkpoint) {
@@ -376,6 +380,7 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 		rc = transform_reopen(x, true, e);
 	if (rc == 0)
 		rc = transform_run(x, model, &a->judge.judge, &watch, &a->job->cancel.asked, e);
+	result->plan = mem_str(transform_plan(x));
 	result->asked = x->asked;
 	result->repairs = x->repairs;
 	result->tokens_in = (int64_t)a->tokens_in;

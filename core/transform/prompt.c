@@ -303,6 +303,8 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 			 "pay.\n",
 			 profile);
 	add_ask(&text, here, here->steps[step].region, ctx);
+	if (transformation_may_plan(t))
+		buf_adds(&text, embedded_file("core/transform/rules/plan.md"));
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);
 }

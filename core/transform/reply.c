@@ -8,8 +8,12 @@
 #include <strings.h>
 
 #include "base/buf.h"
+#include "base/front_matter.h"
 #include "base/markdown.h"
 #include "base/mem.h"
+#include "base/utf8.h"
+
+enum { WORDS_MAX = 300 };
 
 static void fail(struct reply *r, enum reply_outcome outcome, char *take_detail)
 {
@@ -195,7 +199,7 @@ static void no_fence(const struct reply_want *want, const char *answer, enum rep
 {
 	const char *region = context_region_name(want->region);
 	if (finish == REPLY_FINISH_REFUSED || sounds_like_refusal(answer))
-		fail(r, REPLY_REFUSED, mem_fmt("the model refused: %.200s", answer + strspn(answer, " \t\r\n")));
+		fail(r, REPLY_REFUSED, mem_str("the model refused"));
 	else if (finish == REPLY_FINISH_LENGTH)
 		fail(r, REPLY_TRUNCATED, mem_str("the answer was cut at its length limit before any code came"));
 	else
@@ -360,7 +364,38 @@ static void apply_patch(const struct reply_want *want, const char *answer, enum 
 	buf_fini(&text);
 }
 
-void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
+/* What stands outside of the fences, on one line. */
+static char *words_of(const char *answer)
+{
+	struct buf prose = BUF_INIT;
+	struct markdown m = { .at = answer, .line = 1, .lists = true };
+	struct markdown_block b;
+	while (prose.len < 4 * WORDS_MAX && markdown_next(&m, &b))
+		if (b.kind != MARKDOWN_FENCE)
+			buf_add(&prose, b.start, (size_t)(b.end - b.start));
+	char *words = front_matter_collapse(buf_text(&prose), prose.len);
+	buf_fini(&prose);
+	utf8_cut(words, WORDS_MAX);
+	if (*words)
+		return words;
+	free(words);
+	return NULL;
+}
+
+char *reply_plan(const char *answer)
+{
+	char *plan = NULL;
+	struct markdown m = { .at = answer, .line = 1, .lists = true };
+	struct markdown_block f;
+	while (markdown_next_fence(&m, &f))
+		if (f.closed && f.info_len == 4 && strncmp(f.info, "plan", 4) == 0) {
+			free(plan);
+			plan = markdown_body(&f);
+		}
+	return plan;
+}
+
+static void parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
 {
 	*ret_reply = (struct reply){ .outcome = REPLY_EMPTY };
 	struct markdown_block f;
@@ -393,8 +428,16 @@ void reply_parse(const struct reply_want *want, const char *answer, enum reply_f
 	}
 }
 
+void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)
+{
+	parse(want, answer, finish, ret_reply);
+	if (ret_reply->outcome != REPLY_OK)
+		ret_reply->words = words_of(answer);
+}
+
 void reply_fini(struct reply *r)
 {
+	free(r->words);
 	free(r->text);
 	free(r->detail);
 	*r = (struct reply){ .outcome = REPLY_EMPTY };
@@ -425,6 +468,7 @@ const char *reply_outcome_name(enum reply_outcome o)
 		[REPLY_DROPPED_KERNEL] = "dropped kernel",
 		[REPLY_UNCHANGED] = "unchanged",
 		[REPLY_SEARCH_MISSING] = "search block missing",
+		[REPLY_BAD_PLAN] = "bad plan",
 		[REPLY_SEARCH_TWICE] = "search block ambiguous",
 	};
 	return names[o];

@@ -20,6 +20,7 @@ enum reply_outcome {
 	REPLY_DROPPED_KERNEL, /* a kernel that is launched is gone */
 	REPLY_UNCHANGED,      /* the region as it was */
 	REPLY_SEARCH_MISSING, /* a search block that is not in the region */
+	REPLY_BAD_PLAN,       /* a plan that cannot be read, or cannot be applied here */
 	REPLY_SEARCH_TWICE,   /* a search block that is there more than once */
 };
 
@@ -40,9 +41,12 @@ struct reply {
 	enum reply_outcome outcome;
 	char *text;   /* REPLY_OK: the whole new region, ends in a newline (macros: or ""); owned */
 	char *detail; /* else: one sentence for the model and for people; owned */
+	char *words; /* without a usable region: the beginning of what the model said in its own words, on one line; NULL: nothing. Owned */
 };
 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply);
+/* The text of the last closed fence marked `plan`; free(), NULL: there is none. */
+char *reply_plan(const char *answer);
 void reply_fini(struct reply *r);
 /* "stop", "length", "refused", "other". Static storage. */
 const char *reply_finish_name(enum reply_finish f);

@@ -288,6 +288,7 @@ void transform_free(struct transform *x)
 		return;
 	clear_talks(x);
 	transformation_free(x->t);
+	transformation_free(x->sentence);
 	context_free(x->parent);
 	context_free(x->ctx);
 	context_free(x->start);
@@ -317,9 +318,10 @@ static bool may_patch(const struct transform *x)
 static int refuse_answer(struct transform *x, const struct reply *reply, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	set_last(x, mem_fmt("pass %u of %zu, %s: the answer cannot be used (%s): %s", x->pass + 1, x->t->pass_count,
+	set_last(x, mem_fmt("pass %u of %zu, %s: the answer cannot be used (%s): %s%s%s", x->pass + 1, x->t->pass_count,
 			    context_region_name(transform_region(x)), reply_outcome_name(reply->outcome),
-			    reply->detail ? reply->detail : ""));
+			    reply->detail ? reply->detail : "", reply->words ? "; in the model's words: " : "",
+			    reply->words ? reply->words : ""));
 	feedback_reply(reply, transform_region(x), context_backend(x->ctx), &text);
 	add_question(x, &text);
 	if (++x->malformed > x->limits.malformed)
@@ -343,6 +345,37 @@ static int take_region(struct transform *x, struct context *take_ctx, struct err
 	return advance(x, e);
 }
 
+const char *transform_plan(const struct transform *x)
+{
+	return strncmp(x->t->name, "plan-", 5) == 0 ? x->t->source : NULL;
+}
+
+static int read_plan(const struct transform *x, const char *text, struct transformation **ret_plan, struct err *e)
+{
+	struct fits *fits = fits_new(x->parent, x->has_facts ? &x->facts : NULL);
+	struct transformation *plan = NULL;
+	int rc = transformation_of_plan(text, x->t, &plan, e);
+	if (rc == 0)
+		rc = fits_check(fits, plan, NULL, 0, e);
+	fits_free(fits);
+	if (rc < 0)
+		transformation_free(plan);
+	else
+		*ret_plan = plan;
+	return rc;
+}
+
+/* The plan takes the sentence's place, and its first pass begins. */
+static int adopt_plan(struct transform *x, struct transformation *take_plan, struct err *e)
+{
+	x->sentence = x->t; /* a plan is no sentence, so this happens once */
+	x->t = take_plan;
+	set_context(&x->ctx, context_ref(x->parent));
+	set_last(x, mem_fmt("the model answers with a plan of %zu pass%s: %s", x->t->pass_count, x->t->pass_count == 1 ? "" : "es",
+			    x->t->summary));
+	return enter_pass(x, e);
+}
+
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
 		   struct err *e)
 {
@@ -362,6 +395,19 @@ int transform_feed(struct transform *x, const char *answer, enum reply_finish fi
 	x->attempts[x->step]++;
 	struct context *ctx;
 	struct err why = ERR_INIT;
+	struct transformation *plan = NULL;
+	char *planned = transformation_may_plan(x->t) && !x->repairing ? reply_plan(answer) : NULL;
+	if (planned && read_plan(x, planned, &plan, &why) < 0) {
+		reply_fini(&reply);
+		reply = (struct reply){ .outcome = REPLY_BAD_PLAN, .detail = mem_str(why.text) };
+	}
+	free(planned);
+	if (plan) {
+		reply_fini(&reply);
+		if (ret_outcome)
+			*ret_outcome = REPLY_OK;
+		return adopt_plan(x, plan, e);
+	}
 	if (reply.outcome == REPLY_OK && context_with_region(x->ctx, want.region, reply.text, &ctx, &why) < 0) {
 		reply.outcome = REPLY_NO_CODE;
 		reply.detail = mem_str(why.text);

@@ -41,11 +41,12 @@ struct transform_limits {
 /* More than 20 fields, because this is everything that a saved transformation must bring back. Others read it freely;
  * only the functions below write it, apart from workflow, parent_id and facts, which its owner sets. */
 struct transform {
-	enum transform_state state; /* written by one function of transform.c */
-	struct transformation *t;
-	struct context *parent; /* what the transformation began with */
-	struct context *ctx;    /* the context now: the result when done, half done when stuck */
-	struct context *start;  /* what the pass began with, new parameters included: fresh samples return to it */
+	enum transform_state state;      /* written by one function of transform.c */
+	struct transformation *t;        /* what is applied: the model's plan once it answered a sentence with one */
+	struct transformation *sentence; /* what was asked for when `t` became a plan in this process; else NULL; not saved */
+	struct context *parent;          /* what the transformation began with */
+	struct context *ctx;             /* the context now: the result when done, half done when stuck */
+	struct context *start;           /* what the pass began with, new parameters included: fresh samples return to it */
 	struct facts facts;
 	bool has_facts;
 	struct transform_limits limits;
@@ -90,7 +91,10 @@ struct model_key transform_key(const struct transform *x);
 /* The region that the question asks for. */
 enum region transform_region(const struct transform *x);
 
-/* Feeds one answer. 0 also when the answer is unusable: then the state is ASK again with feedback (or STUCK), and
+/* The plan that a model wrote for a sentence, as a transformation's file; NULL: there is none. Borrowed. */
+const char *transform_plan(const struct transform *x);
+
+/* Feeds one answer; a sentence may be answered with a plan, which takes its place. 0 also when the answer is unusable: then the state is ASK again with feedback (or STUCK), and
  * *ret_outcome (may be NULL) and x->last say why. -ERR_CONFLICT in another state. */
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
 		   struct err *e);

@@ -14,11 +14,12 @@
 #include "core/transform/fits.h"
 
 enum { TEXT_MAX = 16 << 10, SUMMARY_MAX = 72 };
+#define AS_WRITTEN "As written" /* the title of a sentence's only pass */
 
 static const struct front_matter_key keys[] = {
 	{ "name", FRONT_MATTER_TEXT },  { "summary", FRONT_MATTER_TEXT },  { "backends", FRONT_MATTER_LIST },
 	{ "after", FRONT_MATTER_LIST }, { "requires", FRONT_MATTER_LIST }, { "adds", FRONT_MATTER_MAP },
-	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },	{ "fits", FRONT_MATTER_LIST },
+	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },    { "fits", FRONT_MATTER_LIST },
 };
 
 static bool is_backend(const char *s)
@@ -358,7 +359,7 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 	buf_addf(&file, "---\nname: text-%.12s\nsummary: %s\n---\n", h.hex, *summary ? summary : "free text");
 	bool passes = has_heading(text, 2, "Pass "), steps = has_heading(text, 3, "");
 	if (!passes)
-		buf_adds(&file, "## Pass 1: As written\nexpect: valid\n\n");
+		buf_adds(&file, "## Pass 1: " AS_WRITTEN "\nexpect: valid\n\n");
 	if (!passes && !steps)
 		buf_adds(&file, "### device\n");
 	buf_adds(&file, text);
@@ -366,6 +367,50 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 	int rc = transformation_parse(buf_text(&file), "transformation text", ret_t, e);
 	buf_fini(&file);
 	free(summary);
+	return rc;
+}
+
+bool transformation_may_plan(const struct transformation *t)
+{
+	return t->pass_count == 1 && t->passes[0].step_count == 1 && t->passes[0].steps[0].region == REGION_DEVICE &&
+	       strncmp(t->name, "text-", 5) == 0 && strcmp(t->passes[0].title, AS_WRITTEN) == 0;
+}
+
+/* The front matter's lines but `name:`, and the rest, behind a name of its own. */
+static char *name_plan(const char *plan, const struct transformation *sentence)
+{
+	struct buf file = BUF_INIT;
+	struct hash h = hash_text(plan);
+	bool front = strncmp(plan, "---\n", 4) == 0;
+	buf_addf(&file, "---\nname: plan-%.12s\n# asked for: %s\n", h.hex, sentence->summary);
+	if (!front)
+		buf_addf(&file, "summary: %s\n---\n", sentence->summary);
+	const char *line = front ? plan + 4 : plan;
+	for (; front && *line && strncmp(line, "---", 3) != 0; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
+		if (strncmp(line, "name:", 5) != 0)
+			buf_addf(&file, "%.*s\n", (int)strcspn(line, "\n"), line);
+	buf_adds(&file, line);
+	return buf_steal(&file);
+}
+
+int transformation_of_plan(const char *plan, const struct transformation *sentence, struct transformation **ret_t, struct err *e)
+{
+	struct transformation *t = NULL;
+	char *file = name_plan(plan + strspn(plan, " \t\r\n"), sentence);
+	int rc = strlen(file) > TEXT_MAX ? err_set(e, ERR_INPUT, "the plan has more than %d bytes", TEXT_MAX)
+					 : transformation_parse(file, "plan", &t, e);
+	if (rc == 0 && t->after_count)
+		rc = err_set(e, ERR_INPUT, "plan: after: a plan stands alone; leave it out");
+	for (size_t i = 0; rc == 0 && i < t->requires_count; i++)
+		if (fits_condition_check(t->requires[i], e) < 0) /* only facts of devices are among its words */
+			rc = err_set(e, ERR_INPUT,
+				     "plan: requires: %s: only a person may exclude input sizes; a plan must work for all",
+				     t->requires[i]);
+	free(file);
+	if (rc < 0)
+		transformation_free(t);
+	else
+		*ret_t = t;
 	return rc;
 }
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-need_hlsl 14 "$T/d.db"
+need_hlsl 21 "$T/d.db"
 mkdir -p "$T/data/peakd/transforms/sequences"
 printf '1. add-up\n' >"$T/data/peakd/transforms/sequences/scale.md"
 cat >"$T/data/peakd/transforms/add-up.md" <<'TRANSFORMATION'
@@ -44,6 +44,49 @@ is $? 1 "run exits with status 1 when the model's code computes something else"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line counts the step that is not validated"
 has "$(cat "$T/err")" "add-up" "the error names the failed step"
 is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "after a failed step the workflow's head is still the baseline"
+
+# A sentence that needs host code: the model answers with a plan, which is shown, carried out and kept with its checkpoint.
+cat >"$T/answer" <<'ANSWER'
+This needs fewer blocks and a parameter.
+````plan
+---
+summary: Several elements a thread.
+adds:
+  EACH: {1, 2}
+---
+## Pass 1: Several elements
+expect: valid
+
+### device
+EACH elements a thread.
+
+### host
+Fewer blocks.
+````
+```hlsl
+[numthreads(BX, 1, 1)]
+void scale(uint3 id : SV_DispatchThreadID)
+{
+	for (uint e = 0; e < EACH; e++)
+		if (id.x * EACH + e < uint(n))
+			C[id.x * EACH + e] = 2.0 * A[id.x * EACH + e];
+}
+```
+```lua host
+launch("scale", {cdiv(n, BX * EACH)}, {BX}, {A, C, n})
+```
+ANSWER
+timeout 120 "$peakd" workflow create "$T/scale.peak.md" planned --db "$db" >/dev/null
+timeout 120 "$peakd" transform planned "Give each thread several elements, and launch fewer blocks" --device hlsl:0 --samples 2 --db "$db" >"$T/out" 2>"$T/err"
+ok $? "a sentence that needs host code is carried out as the model's plan" "$(cat "$T/err")"
+has "$(cat "$T/out")" "## Pass 1: Several elements" "the plan is shown"
+has "$(timeout 120 "$peakd" workflow show planned source --db "$db")" "EACH: {1, 2}" "its parameter is in the context"
+has "$(timeout 120 "$peakd" workflow show planned host --db "$db")" "BX * EACH" "and so is its host code"
+has "$(timeout 120 "$peakd" workflow log planned --db "$db")" "plan-" "the log names the plan"
+printf 'There is nothing to unroll here, since the kernel has no loop.\n' >"$T/answer"
+timeout 120 "$peakd" transform planned "Unroll the loop of it" --device hlsl:0 --samples 2 --db "$db" >"$T/out" 2>"$T/err"
+is $? 1 "a model that writes no code ends the command with status 1"
+has "$(cat "$T/err")" "the kernel has no loop" "and its own words are shown"
 
 # Ctrl-C during a job that waits for its model forever: the job is cancelled once, and the command ends with status 130.
 echo 0 >"$T/answer.only"

@@ -33,7 +33,7 @@ static const struct {
 	{ "nothing", " \n", REPLY_FINISH_STOP, REPLY_EMPTY, "empty" },
 	{ "nothing, refused by the provider", "", REPLY_FINISH_REFUSED, REPLY_REFUSED, "refusal" },
 	{ "nothing, all spent on thinking", "", REPLY_FINISH_LENGTH, REPLY_TRUNCATED, "length limit" },
-	{ "a refusal in words", "I'm sorry, I can't do that.", REPLY_FINISH_STOP, REPLY_REFUSED, "I'm sorry" },
+	{ "a refusal in words", "I'm sorry, I can't do that.", REPLY_FINISH_STOP, REPLY_REFUSED, "refused" },
 	{ "prose", "You should tile it.", REPLY_FINISH_STOP, REPLY_NO_CODE, "no fenced block" },
 	{ "another region", "```lua\nlaunch()\n```\n", REPLY_FINISH_STOP, REPLY_WRONG_REGION, "device" },
 	{ "cut by the limit", "```hlsl\nvoid matmul() {\n", REPLY_FINISH_LENGTH, REPLY_TRUNCATED, "length limit" },
@@ -77,6 +77,8 @@ static void test_table(void)
 			is_str(r.text, table[i].text, "its text");
 		else
 			has_str(r.detail, table[i].text, "its detail");
+		if (table[i].outcome == REPLY_REFUSED && *table[i].answer)
+			has_str(r.words ? r.words : "", "I'm sorry, I can't do that.", "in the model's own words");
 		reply_fini(&r);
 	}
 }

@@ -339,6 +339,93 @@ static void test_prerequisites(void)
 	context_free(ctx);
 }
 
+#define PLAN(front, passes) "I need host code.\n````plan\n---\nname: refactor\nsummary: Two rows a thread.\n" front "---\n" passes "````\n"
+#define TWO_STEPS "## Pass 1: Rows\nexpect: valid\n### device\nTwo rows.\n### host\nHalf the blocks.\n"
+#define HOST "```lua host\nlaunch(\"matmul\", {cdiv(n, BX), cdiv(n, BY * ROWS)}, {BX, BY}, {A, B, C, n})\n```\n"
+
+static struct transform *begin_sentence(const char *sentence)
+{
+	struct err e = ERR_INIT;
+	struct transformation *t = NULL;
+	if (transformation_of_text(sentence, &t, &e) < 0)
+		printf("# %s\n", e.text);
+	struct transform *x = begin(t->source);
+	transformation_free(t);
+	return x;
+}
+
+/* A sentence may be answered with a plan, which is read, checked, carried out and kept. */
+static void test_plan(void)
+{
+	const char *answers[] = { PLAN("adds:\n  ROWS: {1, 2}\n", TWO_STEPS), DEVICE("C[0] = ROWS;"), HOST, NULL };
+	struct script s = { .verdicts = "p", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin_sentence("give each thread two rows");
+	has_str(transform_prompt(x)->turns[1].text, "# Or a plan", "a sentence's prompt says how to answer with a plan");
+	ok(transform_plan(x) == NULL, "there is no plan yet");
+	is_int(run(x, &s, &e), 0, "a plan is carried out: %s", e.text);
+	is_int(s.answered, 3, "after its own answer come its two steps");
+	ok(strncmp(s.keys[0].transformation, "text-", 5) == 0 && strncmp(s.keys[1].transformation, "plan-", 5) == 0,
+	   "whose exchanges are recorded under the plan's name, whatever name the model gave it");
+	has_str(context_render(x->ctx), "ROWS: {1, 2}", "its parameter is in the context");
+	has_str(context_region(x->ctx, REGION_HOST), "BY * ROWS", "and so is its host step");
+	has_str(transform_plan(x) ? transform_plan(x) : "", "# asked for: give each thread two rows", "the plan is kept, with what was asked for");
+	ok(!strstr(x->talks[0].turns[1].text, "# Or a plan"), "a plan's own steps are not planned again");
+	transform_free(x);
+	/* The mistakes that a plan can have go back to the model with the reason. */
+	static const struct {
+		const char *answer, *want, *what;
+	} bad[] = {
+		{ PLAN("", "Do it.\n"), "no `## Pass 1: title`", "a plan without passes" },
+		{ PLAN("requires:\n  - n % 8 == 0\n", TWO_STEPS), "only a person may exclude input sizes", "a plan that excludes input sizes" },
+		{ PLAN("after: refactor\n", TWO_STEPS), "stands alone", "a plan that builds on others" },
+		{ PLAN("drops: NONE\n", TWO_STEPS), "NONE", "a plan that drops what is not there" },
+		{ PLAN("adds:\n  A: {1, 2}\n", TWO_STEPS), "A", "a plan whose parameter has an input's name" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(bad); i++) {
+		enum reply_outcome outcome;
+		x = begin_sentence("give each thread two rows");
+		is_int(transform_feed(x, bad[i].answer, REPLY_FINISH_STOP, &outcome, &e), 0, "%s is taken: %s", bad[i].what, e.text);
+		is_int(outcome, REPLY_BAD_PLAN, "and refused");
+		const struct prompt *p = transform_prompt(x);
+		has_str(p->turns[p->count - 1].text, bad[i].want, "with the reason");
+		is_int(x->state, TRANSFORM_ASK, "and asked for again");
+		transform_free(x);
+	}
+	/* A named transformation is no sentence. */
+	x = begin(two_passes);
+	ok(!strstr(transform_prompt(x)->turns[1].text, "# Or a plan"), "a transformation's file is not planned");
+	transform_free(x);
+	/* Saved and continued in the middle of a plan. */
+	x = begin_sentence("give each thread two rows");
+	enum reply_outcome outcome;
+	transform_feed(x, answers[0], REPLY_FINISH_STOP, &outcome, &e);
+	struct buf text = BUF_INIT;
+	struct transform *y = NULL;
+	saved_write(x, &text);
+	is_int(saved_read(buf_text(&text), TRANSFORM_ASK, &y, &e), 0, "a plan under way is saved: %s", e.text);
+	if (y)
+		is_str(transform_plan(y), transform_plan(x), "and continued as the same plan");
+	transform_free(y);
+	transform_free(x);
+	buf_fini(&text);
+}
+
+/* A refusal is shown in the model's own words. */
+static void test_refusal(void)
+{
+	enum reply_outcome outcome;
+	struct err e = ERR_INIT;
+	struct transform *x = begin_sentence("make it faster than light");
+	transform_feed(x, "This kernel has no loop to unroll, so nothing would change.\n", REPLY_FINISH_STOP, &outcome, &e);
+	is_int(outcome, REPLY_NO_CODE, "prose alone is no region");
+	has_str(x->last, "in the model's words: This kernel has no loop to unroll", "and is shown");
+	transform_feed(x, "I cannot do that: light is the limit.", REPLY_FINISH_STOP, &outcome, &e);
+	is_int(outcome, REPLY_REFUSED, "a refusal is one");
+	has_str(x->last, "light is the limit", "with its reason");
+	transform_free(x);
+}
+
 int main(void)
 {
 	test_straight();
@@ -350,5 +437,7 @@ int main(void)
 	test_insert();
 	test_saved();
 	test_prerequisites();
+	test_plan();
+	test_refusal();
 	return tap_done();
 }
