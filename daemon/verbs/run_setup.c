@@ -307,19 +307,32 @@ static void add_step(struct run *r, const char *text, size_t n)
 		*MEM_PUSH(r->steps, r->step_count) = mem_strn(text, n);
 }
 
+/* The text of one transformation or, as sequence:NAME, of one sequence. */
+static int read_library(struct run *r, const char *label, const char *name, char **ret_text, struct err *e)
+{
+	struct bar bar;
+	json_t *ignored = NULL;
+	bar_init(&bar, label);
+	int rc = client_call(r->client, "transformations", json_pack("{s:s}", "name", name),
+			     &(struct client_watch){ bar_say, &bar }, &ignored, ret_text, e);
+	bar_clear(&bar);
+	json_decref(ignored);
+	return rc;
+}
+
 static int read_sequence(struct run *r, const char *name, struct err *e)
 {
-	json_t *answer = NULL;
-	int rc = run_setup_call(r, "sequence", "transformations", json_pack("{s:o}", "name", json_sprintf("sequence:%s", name)),
-				&answer, e);
+	char *full = mem_fmt("sequence:%s", name), *text = NULL;
+	int rc = read_library(r, "sequence", full, &text, e);
+	free(full);
 	if (rc < 0)
 		return rc;
-	for (const char *line = run_setup_text(answer, "text"); *line;) {
+	for (const char *line = text; *line;) {
 		size_t n = strcspn(line, "\n");
 		add_step(r, line, n);
 		line += n + (line[n] == '\n');
 	}
-	json_decref(answer);
+	free(text);
 	return r->step_count ? 0 : err_set(e, ERR_INPUT, "the sequence %s has no steps", name);
 }
 
@@ -359,19 +372,19 @@ static int find_steps(struct run *r, struct err *e)
 /* Sentences are transformations of their own. Other resources of the tool ("sequence:NAME") are no steps. */
 static int check_step(struct run *r, const char *step, const char *const *past, size_t past_count, struct err *e)
 {
-	json_t *answer = NULL;
+	char *text = NULL;
 	struct transformation *t = NULL;
 	if (!library_is_name(step))
 		return 0;
-	int rc = run_setup_call(r, step, "transformations", json_pack("{s:s}", "name", step), &answer, e);
-	if (rc == 0 && strcmp(run_setup_text(answer, "name"), step) != 0)
-		rc = err_set(e, ERR_INPUT, "there is no transformation \"%s\"; --sequence names a sequence", step);
+	if (strncmp(step, "sequence:", 9) == 0)
+		return err_set(e, ERR_INPUT, "there is no transformation \"%s\"; --sequence names a sequence", step);
+	int rc = read_library(r, step, step, &text, e);
 	if (rc == 0)
-		rc = transformation_parse(run_setup_text(answer, "text"), step, &t, e);
+		rc = transformation_parse(text, step, &t, e);
 	if (rc == 0 && past)
 		rc = transformation_check(t, r->backend, past, past_count, e);
 	transformation_free(t);
-	json_decref(answer);
+	free(text);
 	return rc;
 }
 
