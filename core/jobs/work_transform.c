@@ -62,11 +62,10 @@ struct result {
 	int64_t checkpoint;        /* that was made; 0: none */
 	char *not_judged, *limits; /* what the verdict does not cover (core/judge/limits.h); NULL: nothing */
 	char *details;
-	char *pending, *state;  /* of the transformation */
-	char *outcome;          /* submit: "ok", what is wrong with the answer's form, or the verdict's name */
-	char *prompt, *region;  /* what to answer next */
-	char *plan;             /* what the model made of a sentence: a transformation's file; NULL: nothing */
-	int64_t asked, repairs; /* negative: no model was asked */
+	char *pending, *state;        /* of the transformation */
+	char *outcome;                /* submit: "ok", what is wrong with the answer's form, or the verdict's name */
+	char *prompt, *region, *plan; /* what to answer next; what the model made of a sentence: a transformation's file */
+	int64_t asked, repairs;       /* negative: no model was asked */
 	int64_t tokens_in, tokens_out, tokens_cached;
 	char *first_try; /* "right", or the first trouble: "malformed", "compile", "wrong", "crash", "narrow" */
 };
@@ -211,8 +210,7 @@ static int record_exchange(struct apply *a, const struct model_request *request,
 			   const char *provider, enum reply_outcome outcome, struct err *e)
 {
 	const struct model_key *key = &request->key;
-	const struct transformation *now = a->x->t, *sentence = a->x->sentence;
-	const struct transformation *t = sentence && strcmp(key->transformation, sentence->name) == 0 ? sentence : now;
+	const struct transformation *t = transform_asked(a->x, key);
 	struct buf prompt = BUF_INIT;
 	prompt_render(request->prompt, &prompt);
 	struct exchange row = {

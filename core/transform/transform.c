@@ -350,6 +350,11 @@ const char *transform_plan(const struct transform *x)
 	return strncmp(x->t->name, "plan-", 5) == 0 ? x->t->source : NULL;
 }
 
+const struct transformation *transform_asked(const struct transform *x, const struct model_key *key)
+{
+	return x->sentence && strcmp(key->transformation, x->sentence->name) == 0 ? x->sentence : x->t;
+}
+
 static int read_plan(const struct transform *x, const char *text, struct transformation **ret_plan, struct err *e)
 {
 	struct fits *fits = fits_new(x->parent, x->has_facts ? &x->facts : NULL);

@@ -94,6 +94,9 @@ enum region transform_region(const struct transform *x);
 /* The plan that a model wrote for a sentence, as a transformation's file; NULL: there is none. Borrowed. */
 const char *transform_plan(const struct transform *x);
 
+/* The transformation that an exchange belongs to: the sentence, where a plan has taken its place since. Borrowed. */
+const struct transformation *transform_asked(const struct transform *x, const struct model_key *key);
+
 /* Feeds one answer; a sentence may be answered with a plan, which takes its place. 0 also when the answer is unusable: then the state is ASK again with feedback (or STUCK), and
  * *ret_outcome (may be NULL) and x->last say why. -ERR_CONFLICT in another state. */
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
