@@ -19,6 +19,7 @@ enum { FAKE_N = 64 /* elements of the one output */, FAKE_SAMPLES = 3, FAKE_QUOT
 
 static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
+static const char *fake_backend = "hlsl"; /* whose its devices are */
 static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
 /* Nanoseconds of a configuration, by its defines and the first extent of its first buffer ("X=1 Y=2 at 64"), and by how
@@ -46,10 +47,11 @@ static char *fake_runs[FAKE_RUNS]; /* the defines of each prepared run, from 1 o
 
 static struct facts fake_facts(unsigned index)
 {
-	struct facts f = { .backend = "hlsl", .name = "fake", .arch = "spirv1.3", .driver = "fake 1", .runs = true, .index = index, .warp_size = 32,
+	struct facts f = { .name = "fake", .arch = "spirv1.3", .driver = "fake 1", .runs = true, .index = index, .warp_size = 32,
 	                   .max_threads = 1024, .max_block = { 1024, 1024, 64 }, .max_grid = { 65535, 65535, 65535 }, .shared_static = 32768,
 	                   .shared_optin = 32768, .max_cluster = 1, .memory_bytes = 1 << 30 };
-	snprintf(f.id, sizeof f.id, "hlsl:%u", index);
+	snprintf(f.backend, sizeof f.backend, "%s", fake_backend);
+	snprintf(f.id, sizeof f.id, "%s:%u", fake_backend, index);
 	snprintf(f.uuid, sizeof f.uuid, "fake-%d-%u", (int)getppid(), index);
 	return f;
 }
@@ -196,7 +198,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_DEVICES: {
 		struct wire_name name = { .id = NULL };
 		struct wire_devices list = { .count = 0 };
-		bool ours = wire_name_decode(&in, &name, NULL) == 0 && strcmp(name.id, "hlsl") == 0;
+		bool ours = wire_name_decode(&in, &name, NULL) == 0 && strcmp(name.id, fake_backend) == 0;
 		for (unsigned i = 0; ours && i < fake_devices; i++)
 			*MEM_PUSH(list.at, list.count) = fake_facts(i);
 		wire_devices_encode(&list, out);

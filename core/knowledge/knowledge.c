@@ -253,10 +253,7 @@ void knowledge_write(const struct knowledge *k, size_t most, struct buf *out)
 		const struct note *n = k->at[i].note;
 		buf_addf(out, "- %s (", n->name);
 		knowledge_say(&k->at[i].standing, out);
-		buf_addf(out, "): %s", n->text);
-		for (size_t t = 0; t < n->try.count; t++)
-			buf_addf(out, "%s%s", t ? ", " : " Try: ", n->try.at[t]);
-		buf_adds(out, n->try.count ? ".\n" : "\n");
+		buf_addf(out, "): %s\n", n->text);
 	}
 }
 
