@@ -336,7 +336,8 @@ ORDER BY c.id DESC LIMIT 1;
 SELECT * FROM weighing WHERE comparison_id = ?1;
 
 -- A checkpoint against its parent, whichever of them was timed as A. Against the parameters that tuning starts with only where there are
--- no others: a tuned checkpoint against an untuned parent says little of the transformation.
+-- no others, and where the parent was tuned (then they are its best): a tuned checkpoint against an untuned parent says little of the
+-- transformation.
 -- name: application_pairs
 SELECT k.id AS checkpoint, p.parent_id AS parent, k.by_name AS by, c.device AS device, c.sizes AS sizes,
        CASE WHEN c.b_id = k.id THEN 1 / c.ratio ELSE c.ratio END AS speedup,
@@ -346,10 +347,11 @@ FROM comparison c
 JOIN checkpoint_parent p ON p.ord = 0 AND ((p.checkpoint_id = c.b_id AND p.parent_id = c.a_id)
                                            OR (p.checkpoint_id = c.a_id AND p.parent_id = c.b_id))
 JOIN checkpoint k ON k.id = p.checkpoint_id
-WHERE (c.a_start = 0 OR c.a_params = c.sizes)
+WHERE (c.a_start = 0 OR c.a_params = c.sizes
+       OR EXISTS (SELECT 1 FROM measurement m WHERE m.checkpoint_id = c.a_id AND m.device = c.device AND m.status = 'ok'))
       AND ((?1 IS NULL AND ?2 IS NULL) OR c.device = ?2 OR c.device IN (SELECT device FROM fact WHERE key = 'class' AND value = ?1))
       AND EXISTS (SELECT 1 FROM comparison_proven v WHERE v.id = c.id)
-ORDER BY k.id DESC, c.device, c.sizes, c.id DESC;
+ORDER BY k.id DESC, c.device, c.sizes, c.a_start, c.id DESC;
 
 -- What was made or given up from any checkpoint of a line.
 -- name: application_tried

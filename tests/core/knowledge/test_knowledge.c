@@ -10,6 +10,7 @@
 #include "core/record/comparison.h"
 #include "core/record/fact.h"
 #include "core/record/fixture.h"
+#include "core/record/measurement.h"
 #include "core/record/metric.h"
 #include "core/record/validation.h"
 #include "core/transform/library.h"
@@ -114,6 +115,9 @@ static int64_t judge(struct fixture *f, const struct facts *d, int64_t checkpoin
 	return v.id;
 }
 
+/* Whether the root ran with the parameters that its tuning starts with, and whether it was tuned. */
+static bool with_start, tuned;
+
 /* Applies `by` to a fresh root and compares; returns the new checkpoint. With load_efficiency: the root's profile says so. */
 static int64_t apply(struct fixture *f, const struct facts *d, const char *by, double speedup, double load_efficiency)
 {
@@ -126,8 +130,12 @@ static int64_t apply(struct fixture *f, const struct facts *d, const char *by, d
 	checkpoint_add(f->db, &c, text, &child, &e);
 	struct comparison pair = { .a = root, .b = child, .device = d->uuid, .sizes = "n=64", .a_params = "n=64 BX=8", .b_params = "n=64 BX=8",
 	                           .verdict = speedup > 1.01 ? "faster" : speedup < 0.99 ? "slower" : "same", .a_ns = 10, .b_ns = 10 / speedup, .ratio = 1 / speedup,
-	                           .low = 0.99 / speedup, .high = 1.01 / speedup, .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true,
+	                           .low = 0.99 / speedup, .high = 1.01 / speedup, .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true, .a_start = with_start,
 	                           .a_validation = judge(f, d, root, VALIDATION_PASSED), .b_validation = judge(f, d, child, VALIDATION_PASSED) };
+	struct measurement m = { .checkpoint = root, .device = d->uuid, .sizes = "n=64", .params = "n=64 BX=8", .status = MEASUREMENT_OK, .median_ns = 10,
+	                         .min_ns = 10, .rse = 0.01, .cold = true, .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1 };
+	if (tuned && measurement_add(f->db, &m, &e) < 0)
+		printf("# %s\n", e.text);
 	if (knowledge_remember(f->db, d, &e) < 0 || comparison_add(f->db, &pair, &e) < 0)
 		printf("# %s\n", e.text);
 	if (load_efficiency > 0) {
@@ -226,6 +234,16 @@ static void test_standing(void)
 	ok(offers(&f, &notes, &h200, ctx, "turn"), "on another class it is");
 	apply(&f, &a100, "transpose", 8, 0.2);
 	ok(offers(&f, &notes, &a100, ctx, "turn"), "it comes back when it gains on the whole");
+
+	with_start = true;
+	apply(&f, &cpu, "transpose", 2, 0);
+	s = standing(&f, &notes, &cpu, "turn");
+	is_int(s.helped, 0, "a comparison with a parent that was never tuned says nothing of the advice");
+	tuned = true;
+	apply(&f, &cpu, "transpose", 2, 0);
+	s = standing(&f, &notes, &cpu, "turn");
+	is_int(s.helped, 1, "one with a parent whose best are the parameters that its tuning starts with counts");
+	with_start = tuned = false;
 
 	struct buf said = BUF_INIT;
 	s = standing(&f, &notes, &h200, "turn");
