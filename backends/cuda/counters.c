@@ -19,7 +19,7 @@ enum { KERNELS_MAX = 16, PASSES_MAX = 64 };
 #define PEAK_ACTIVE ".avg.pct_of_peak_sustained_active"
 
 /* What is read, and the name under which core/measure/counters.c knows it. Names of NVIDIA's metrics: Nsight Compute's "Metrics
- * Decoder". A chip that lacks one is asked for the others. */
+ * Decoder". A chip that lacks one is asked for the others. Metrics with "sass" in their names need patched code, and mislead without. */
 static const struct {
 	const char *metric, *name;
 } metrics[] = {
@@ -39,16 +39,14 @@ static const struct {
 	{ "sm__pipe_fma_cycles_active" PEAK_ACTIVE, "fma_percent" },
 	{ "sm__pipe_alu_cycles_active" PEAK_ACTIVE, "alu_percent" },
 	{ "sm__inst_executed_pipe_lsu" PEAK_ACTIVE, "lsu_percent" },
-	{ "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", "ffma" },
-	{ "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", "fadd" },
-	{ "smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", "fmul" },
-	{ "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "load_efficiency_percent" },
-	{ "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "store_efficiency_percent" },
 	{ "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "load_sectors" },
 	{ "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "store_sectors" },
 	{ "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "bank_conflicts" },
 	{ "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "shared_passes" },
 	{ "smsp__inst_executed_op_global_ld.sum", "loads" },
+	{ "smsp__inst_executed_op_global_st.sum", "stores" },
+	{ "smsp__inst_executed_op_global_red.sum", "reductions" },
+	{ "smsp__warps_launched.sum", "warps" },
 	{ "smsp__inst_executed_op_shared_ld.sum", "shared_loads" },
 	{ "smsp__inst_executed_op_shared_st.sum", "shared_stores" },
 	{ "l1tex__t_bytes_pipe_lsu_mem_local_op_ld.sum", "local_bytes" },

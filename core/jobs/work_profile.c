@@ -144,6 +144,7 @@ struct size {
 	char *conditions;     /* of the device beside the last sample */
 	char *pipe;           /* the execution pipe whose ceiling is nearest */
 	double pipe_percent, copy_percent;
+	double gbs, intensity; /* of the bytes that must move; FLOP/byte */
 	struct work_library library;
 	int64_t registers, shared_bytes, spill_bytes;
 	char *metrics;     /* what the user's evaluators gave; NULL */
@@ -190,6 +191,8 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, other, PART), .of = &other_layout },
 	{ LAYOUT_AT(struct size, views, TEXT), .say = "\n  closed: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_MANY(struct size, figures, figure_count, LIST), .of = &figure_layout, .say = "", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, gbs, REAL), .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, intensity, REAL), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, rse, REAL), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, samples, INT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, discarded, INT), .flags = LAYOUT_DETAIL },
@@ -304,6 +307,8 @@ static void describe(const struct profile_result *r, const char *size, const str
 	s->samples = (int64_t)r->cold.count;
 	s->discarded = (int64_t)(r->cold.discarded + r->warm.discarded);
 	s->gflops = r->flops / r->cold.median;
+	s->gbs = figures_get(&r->figures, "gbs");
+	s->intensity = figures_get(&r->figures, "intensity");
 	s->joules = r->energy.joules;
 	s->watts = r->energy.watts;
 	if (!isfinite(r->energy.joules))

@@ -97,8 +97,6 @@ void counters_figures(const struct wire_counters *c, const char *kernel, struct 
 		{ "tensor_percent", "tensor_percent", 1 },
 		{ "fma_percent", "fma_percent", 1 },
 		{ "lsu_percent", "lsu_percent", 1 },
-		{ "load_efficiency", "load_efficiency_percent", 0.01 },
-		{ "store_efficiency", "store_efficiency_percent", 0.01 },
 		{ "instructions", "instructions", 1 },
 	};
 	static const struct {
@@ -109,10 +107,7 @@ void counters_figures(const struct wire_counters *c, const char *kernel, struct 
 		{ "stalled_barrier", { "stalled_barrier", NULL } },
 		{ "stalled_arithmetic", { "stalled_math_pipe_throttle", "stalled_wait" } },
 	};
-	double latency = counters_get(c, kernel, "latency"), passes = counters_get(c, kernel, "shared_passes"),
-	       flops = 2 * counters_get(c, kernel, "ffma") + counters_get(c, kernel, "fadd") + counters_get(c, kernel, "fmul"),
-	       shared = LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores"));
-	/* The others are of the kernel that the class and the tools are about. */
+	double latency = counters_get(c, kernel, "latency"), passes = counters_get(c, kernel, "shared_passes");
 	for (size_t i = 0; i < MEM_COUNT(same); i++)
 		set(f, same[i].figure, same[i].factor * counters_get(c, kernel, same[i].counter));
 	if (isfinite(counters_get(c, kernel, "dram_written")))
@@ -123,18 +118,28 @@ void counters_figures(const struct wire_counters *c, const char *kernel, struct 
 			sum += counters_get(c, kernel, shares[i].stalls[1]);
 		set(f, shares[i].figure, sum / latency);
 	}
-	set(f, "flops_per_instruction", flops / counters_get(c, kernel, "instructions"));
+	set(f, "atomics_per_thread", counters_get(c, kernel, "reductions") / counters_get(c, kernel, "warps"));
 	/* From cold caches every byte comes from memory once. */
 	set(f, "reuse", SECTOR * counters_get(c, kernel, "load_sectors") / counters_get(c, kernel, "dram_read"));
 	if (passes > 0)
 		set(f, "bank_conflicts", passes / fmax(1, passes - counters_get(c, kernel, "bank_conflicts")));
 	else if (passes == 0)
 		set(f, "bank_conflicts", 1);
-	/* Tensor cores do what these counters do not see. */
-	if (flops > 0 && !(counters_get(c, kernel, "tensor_percent") > 1)) {
-		set(f, "shared_per_flop", shared / flops);
-		set(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
-	}
+}
+
+double counters_flops(const struct wire_counters *c, const char *kernel, const struct sass_mix *m)
+{
+	return counters_get(c, kernel, "tensor_percent") > 1 ? NAN : sass_flops(m) * counters_get(c, kernel, "instructions");
+}
+
+void counters_mixed_figures(const struct wire_counters *c, const char *kernel, const struct sass_mix *m, struct figures *f)
+{
+	double flops = counters_flops(c, kernel, m);
+	set(f, "flops_per_instruction", sass_flops(m));
+	set(f, "load_efficiency", counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
+	set(f, "store_efficiency", counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
+	set(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
+	set(f, "shared_per_flop", LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */

@@ -113,7 +113,7 @@ static void set_sass(const struct sass_mix *m, struct figures *f)
 	set(f, "load_width", m->load_bytes);
 }
 
-void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, struct figures *f)
+void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, const struct wire_counters *c, struct figures *f)
 {
 	for (size_t i = 0; i < k->count; i++) {
 		const struct sass_mix *m = sass_find(s, k->at[i].name);
@@ -122,8 +122,10 @@ void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, struct fi
 			continue;
 		sass_describe(m, &text);
 		k->at[i].instructions = buf_steal(&text);
-		if (i == 0)
+		if (i == 0) {
 			set_sass(m, f);
+			counters_mixed_figures(c, k->at[i].name, m, f);
+		}
 	}
 }
 
@@ -142,22 +144,22 @@ void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters 
 		counters_figures(c, k->at[0].name, f);
 }
 
-void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, double buffers, double *io_flops, double *io_bytes)
+void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, const struct sass *s, struct kernel_work *io_work)
 {
 	double flops = 0, read = 0, written = 0;
 	if (c->counter_count == 0)
 		return;
 	for (size_t i = 0; i < k->count; i++) {
 		const char *name = k->at[i].name;
-		double n = (double)k->at[i].launches, tensor = counters_get(c, name, "tensor_percent");
+		const struct sass_mix *m = sass_find(s, name);
+		double n = (double)k->at[i].launches;
 		/* Copies and fills have no counters. */
 		if (isnan(counters_get(c, name, "instructions")))
 			continue;
-		flops += n * (2 * counters_get(c, name, "ffma") + counters_get(c, name, "fadd") + counters_get(c, name, "fmul"));
-		flops = tensor > 1 ? NAN : flops;
+		flops += m ? n * counters_flops(c, name, m) : NAN;
 		read += n * counters_get(c, name, "dram_read");
-		written += n * SECTOR * counters_get(c, name, "store_sectors") * fmin(1, counters_get(c, name, "store_efficiency_percent") / 100);
+		written += n * SECTOR * counters_get(c, name, "store_sectors");
 	}
-	*io_flops = isnan(*io_flops) ? flops : *io_flops;
-	*io_bytes = isnan(*io_bytes) ? fmin(read, buffers) + fmin(written, buffers) : *io_bytes;
+	io_work->flops = isnan(io_work->flops) ? flops : io_work->flops;
+	io_work->bytes = isnan(io_work->bytes) ? fmin(read, io_work->buffers) + fmin(written, io_work->buffers) : io_work->bytes;
 }

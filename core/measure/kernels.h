@@ -24,11 +24,17 @@ int kernels_time(struct trial *t, double cold_ns, struct kernel_profiles *ret_ke
 void kernels_fini(struct kernel_profiles *k);
 /* The longest kernel's name; NULL: there is none. */
 const char *kernels_longest(const struct kernel_profiles *k);
-/* Adds what the disassembler and the counters say, and the figures of the longest kernel. */
-void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, struct figures *io_figures);
+/* Adds what the counters say, and the figures of the longest kernel. */
 void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters *c, struct figures *io_figures);
-/* Operations and bytes of one execution by the counters, where *io_flops and *io_bytes are NAN: nothing moves more than all buffers
- * (bytes) either way. Tensor cores' operations are not counted: then *io_flops stays. */
-void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, double buffers, double *io_flops, double *io_bytes);
+/* The same for the disassembler, and what follows from both. */
+void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, const struct wire_counters *c, struct figures *io_figures);
+
+/* The work of one execution. */
+struct kernel_work {
+	double buffers;      /* bytes of all of them: no more moves, either way */
+	double flops, bytes; /* NAN: not known */
+};
+/* Operations and bytes by counters and disassembler, where they are not known. */
+void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, const struct sass *s, struct kernel_work *io_work);
 
 #endif

@@ -144,8 +144,11 @@ static int look_inside(const struct eval *ev, const struct profile_request *q, c
 	rc = counters_read(ev, q->ctx, q->params, q->facts, &counters, e);
 	if (rc == 0) {
 		kernels_add_counters(&r->kernels, &counters, &r->figures);
-		kernels_work(&r->kernels, &counters, figures_get(&r->figures, "working_set"), &r->flops, &r->bytes);
-		kernels_add_sass(&r->kernels, &sass, &r->figures);
+		struct kernel_work work = { .buffers = figures_get(&r->figures, "working_set"), .flops = r->flops, .bytes = r->bytes };
+		kernels_work(&r->kernels, &counters, &sass, &work);
+		r->flops = work.flops;
+		r->bytes = work.bytes;
+		kernels_add_sass(&r->kernels, &sass, &counters, &r->figures);
 		r->no_counters = counters.counter_count ? NULL : mem_str(counters.counters_closed);
 		r->no_stalls = counters.stall_count ? NULL : mem_str(counters.stalls_closed);
 	}

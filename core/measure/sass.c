@@ -41,6 +41,7 @@ static const char *const words[SASS_KINDS] = {
 struct instruction {
 	enum sass_kind kind;
 	unsigned bytes;   /* of a load or store */
+	unsigned flops;
 	char *target;     /* a label; NULL: no branch */
 	const char *file; /* in the text, up to a quote */
 	long line;
@@ -91,6 +92,20 @@ static unsigned bytes_of(const char *op, size_t n)
 	return 4;
 }
 
+static unsigned flops_of(const char *op, size_t n)
+{
+	static const struct {
+		const char *names;
+		unsigned flops;
+	} kinds[] = { { " FFMA DFMA HADD2 HMUL2 FADD2 FMUL2 ", 2 }, { " HFMA2 FFMA2 ", 4 }, { " FADD FMUL DADD DMUL MUFU ", 1 } };
+	char word[32];
+	snprintf(word, sizeof word, " %.*s ", (int)(n < 28 ? n : 28), op);
+	for (size_t i = 0; i < MEM_COUNT(kinds); i++)
+		if (strstr(kinds[i].names, word))
+			return kinds[i].flops;
+	return 0;
+}
+
 /* A line is an address in a comment, perhaps a predicate (@!P0), and the instruction with its operands. */
 static void read_instruction(struct reading *r, const char *line, size_t n)
 {
@@ -112,7 +127,7 @@ static void read_instruction(struct reading *r, const char *line, size_t n)
 	if (name == 0 || (name == 3 && strncmp(op, "NOP", 3) == 0))
 		return;
 	struct instruction *i = MEM_PUSH(r->at, r->count);
-	*i = (struct instruction){ .kind = kind_of(op, name), .bytes = bytes_of(op, whole), .file = r->file, .line = r->line };
+	*i = (struct instruction){ .kind = kind_of(op, name), .bytes = bytes_of(op, whole), .flops = kind_of(op, name) == SASS_FLOAT ? flops_of(op, name) : 0, .file = r->file, .line = r->line };
 	const char *target = strstr(op, "`(");
 	if (strncmp(op, "BRA", 3) == 0 && target && target < end)
 		i->target = mem_strn(target + 2, strcspn(target + 2, ")\n"));
@@ -160,6 +175,7 @@ static void add_up(const struct reading *r, struct sass_mix *m)
 		if (m->in_loops && !r->at[i].looped)
 			continue;
 		m->kinds[r->at[i].kind]++;
+		m->flops += r->at[i].flops;
 		bytes[r->at[i].kind] += r->at[i].bytes;
 	}
 	m->load_bytes = m->kinds[SASS_LOAD] ? bytes[SASS_LOAD] / (double)m->kinds[SASS_LOAD] : NAN;
@@ -224,6 +240,11 @@ void sass_fini(struct sass *s)
 	}
 	free(s->at);
 	*s = (struct sass){ .at = NULL };
+}
+
+double sass_flops(const struct sass_mix *m)
+{
+	return m->flops / (double)(m->in_loops ? m->in_loops : m->instructions);
 }
 
 const struct sass_mix *sass_find(const struct sass *s, const char *kernel)

@@ -39,6 +39,7 @@ struct sass_mix {
 	char *kernel;
 	size_t instructions, in_loops;
 	size_t kinds[SASS_KINDS];
+	double flops;                   /* of a thread, if each instruction ran once: a multiply-add counts two, halves in pairs */
 	double load_bytes, store_bytes; /* a thread and instruction, on average; NAN: there are none */
 	struct sass_spill *spills;      /* of the whole kernel, the most frequent first */
 	size_t spill_count;
@@ -51,6 +52,8 @@ struct sass {
 /* Reads `nvdisasm --print-code --print-line-info`. What it does not know is passed over. */
 void sass_read(const char *text, struct sass *ret_sass);
 void sass_fini(struct sass *s);
+/* Operations on floats for each instruction. */
+double sass_flops(const struct sass_mix *m);
 /* NULL when there is none of that name. */
 const struct sass_mix *sass_find(const struct sass *s, const char *kernel);
 /* "64 instructions in loops: 50 % float, 20 % integer; loads of 16 bytes; 4 tensor; spills at device:12 (6)". */

@@ -354,16 +354,6 @@ static double number(const json_t *object, const char *name)
 	return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-static double figure(const json_t *size, const char *name)
-{
-	size_t i;
-	const json_t *f;
-	json_array_foreach (json_object_get(size, "figures"), i, f)
-		if (strcmp(json_string_value(json_object_get(f, "name")), name) == 0)
-			return number(f, "value");
-	return NAN;
-}
-
 /* The first size of a profile as a picture; the ceilings follow from the shares of them. */
 static int draw_roofline(const struct verb_line *line, const json_t *structured, struct err *e)
 {
@@ -371,13 +361,13 @@ static int draw_roofline(const struct verb_line *line, const json_t *structured,
 	const char *name = json_string_value(json_object_get(size, "size")), *pipe = json_string_value(json_object_get(size, "pipe"));
 	char *title = mem_fmt("%s, %s", line->words[0], name ? name : "?"), *before = mem_fmt("checkpoint %.0f", number(size, "against"));
 	const struct roofline_point points[] = {
-		{ line->words[0], figure(size, "intensity"), figure(size, "gflops") },
+		{ line->words[0], number(size, "intensity"), number(size, "gflops") },
 		{ before, number(size, "before_intensity"), number(size, "before_gflops") },
 	};
 	struct roofline r = { .title = title,
 			      .pipe = pipe ? pipe : "arithmetic",
-			      .pipe_gflops = 100 * figure(size, "gflops") / figure(size, "pipe_percent"),
-			      .copy_gbs = 100 * figure(size, "gbs") / figure(size, "copy_percent"),
+			      .pipe_gflops = 100 * number(size, "gflops") / number(size, "pipe_percent"),
+			      .copy_gbs = 100 * number(size, "gbs") / number(size, "copy_percent"),
 			      .points = points,
 			      .point_count = MEM_COUNT(points) };
 	struct buf svg = BUF_INIT;

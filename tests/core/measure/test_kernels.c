@@ -53,8 +53,8 @@ static void tell_counters(void)
 {
 	struct wire_counter list[] = {
 		{ (char *)"k", (char *)"dram_read", 3e9 },      { (char *)"k", (char *)"dram_written", 1e9 }, { (char *)"k", (char *)"dram_percent", 71 },
-		{ (char *)"k", (char *)"load_sectors", 3.75e8 }, { (char *)"k", (char *)"ffma", 5e8 },         { (char *)"k", (char *)"fadd", 0 },
-		{ (char *)"k", (char *)"fmul", 0 },             { (char *)"k", (char *)"instructions", 4e9 }, { (char *)"k", (char *)"latency", 10 },
+		{ (char *)"k", (char *)"load_sectors", 3.75e8 }, { (char *)"k", (char *)"loads", 1e8 },
+		{ (char *)"k", (char *)"instructions", 4e9 }, { (char *)"k", (char *)"latency", 10 },
 		{ (char *)"k", (char *)"stalled_long_scoreboard", 6 }, { (char *)"k", (char *)"stalled_lg_throttle", 1 },
 		{ (char *)"k", (char *)"shared_passes", 300 },  { (char *)"k", (char *)"bank_conflicts", 200 }, { (char *)"other", (char *)"dram_read", 7 },
 	};
@@ -71,7 +71,16 @@ static void tell_counters(void)
 	ok(fabs(figures_get(&f, "reuse") - 4) < 1e-9, "sectors fetched over bytes that came from memory are the reuse");
 	ok(fabs(figures_get(&f, "stalled_memory") - 0.7) < 1e-9, "stalls are shares of a warp's time");
 	ok(fabs(figures_get(&f, "bank_conflicts") - 3) < 1e-9, "passes over shared memory against those without conflicts");
-	ok(figures_get(&f, "flops_per_instruction") == 0.25, "operations for each instruction");
+	struct sass_mix mix = { .instructions = 100, .in_loops = 40, .flops = 20, .load_bytes = 8, .store_bytes = NAN };
+	struct figures both;
+	figures_init(&both);
+	counters_mixed_figures(&c, "k", &mix, &both);
+	ok(figures_get(&both, "flops_per_instruction") == 0.5, "operations for each instruction are those of the loops");
+	ok(fabs(figures_get(&both, "load_efficiency") - 8 / 3.75) < 1e-9, "bytes that lanes ask for over sectors");
+	ok(isnan(figures_get(&both, "store_efficiency")), "without stores there is no efficiency of them");
+	ok(fabs(figures_get(&both, "loads_per_flop") - 32 * 1e8 / 2e9) < 1e-9, "loads for each operation");
+	ok(counters_flops(&c, "k", &mix) == 2e9, "operations follow from executed instructions");
+	figures_fini(&both);
 	ok(figures_get(&f, "load_efficiency") == 0.5, "an interpreter's figure stays");
 	ok(isnan(figures_get(&f, "l2_hit")), "a counter that is not there gives no figure");
 	counters_describe(&c, "k", &text);

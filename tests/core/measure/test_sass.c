@@ -98,6 +98,7 @@ int main(void)
 	is_int((long long)m->kinds[SASS_TENSOR], 1, "a matrix instruction");
 	is_int((long long)m->kinds[SASS_ASYNC], 1, "a copy to shared memory that passes no register");
 	is_int((long long)m->kinds[SASS_FLOAT], 1, "a multiply-add on floats");
+	ok(fabs(sass_flops(m) - 2.0 / 9) < 1e-9, "which is two operations in nine instructions");
 	is_int((long long)m->kinds[SASS_INTEGER], 1, "an addition of addresses, and not the move");
 	is_int((long long)m->spill_count, 2, "spills outside of the loop count, too");
 	ok(m->spills[0].line == 3 && strcmp(m->spills[0].region, "device") == 0 && m->spills[0].count == 1, "by source line, without the folder");
