@@ -301,10 +301,10 @@ static int apply(struct document *doc, const struct context_edit *edit, struct e
 	case CONTEXT_TUNE_DROP: return drop_tuning(doc, edit->name, e);
 	case CONTEXT_WHERE_ADD:
 		if (!mentions_tuning(f, text))
-			return err_set(e, ERR_INPUT,
-				       "where: `%s` mentions no tuning parameter; a condition on input sizes belongs "
-				       "under requires:",
-				       text);
+			return err_set(
+				e, ERR_INPUT,
+				"where: `%s` mentions no tuning parameter; a condition on input sizes belongs under requires:",
+				text);
 		if (find_item(f, "where", text) < 0)
 			document_add_item(doc, "where", text);
 		return 0;

@@ -80,10 +80,10 @@ static int check_info(struct reader *r, const char *info, int line, int *ret_par
 	const char *backend = backend_of(r->whole ? r->whole : r->doc);
 	*ret_part = part_of(info);
 	if (*ret_part < 0)
-		return err_set(r->e, ERR_INPUT,
-			       "%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host or "
-			       "```%s reference",
-			       r->file, line, info, *backend ? backend : "cuda", *backend ? backend : "cuda");
+		return err_set(
+			r->e, ERR_INPUT,
+			"%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host or ```%s reference",
+			r->file, line, info, *backend ? backend : "cuda", *backend ? backend : "cuda");
 	size_t n = strcspn(info, " ");
 	bool language = *ret_part == DOCUMENT_DEVICE || (*ret_part == DOCUMENT_REFERENCE && info[n]);
 	if (language && *backend && (strlen(backend) != n || strncmp(info, backend, n) != 0))

@@ -23,8 +23,7 @@ static int try_all(const struct context *ctx, const struct facts *facts, const s
 		struct plan *plan = NULL;
 		if (k == RUNS_MAX)
 			return err_set(e, ERR_INPUT,
-				       "%s: host code prunes the first %d of %zu configurations; a condition on tuning "
-				       "parameters "
+				       "%s: host code prunes the first %d of %zu configurations; a condition on tuning parameters "
 				       "belongs under where:, where it costs nothing",
 				       context_file(ctx), RUNS_MAX, space_count(space));
 		struct params *p = space_at(space, k);

@@ -77,8 +77,8 @@ static const char *place(const struct search *s, int line, char text[256])
 static int too_many_points(struct search *s)
 {
 	return err_set(s->e, ERR_INPUT,
-		       "%s: the space of kernel %s has more than %zu valid points (raw product %.3g); tighten where:, shorten "
-		       "the sets under tune:, or fix some parameters",
+		       "%s: the space of kernel %s has more than %zu valid points (raw product %.3g); tighten where:, shorten the "
+		       "sets under tune:, or fix some parameters",
 		       s->query->file, s->spec->kernel, s->points_max, s->out->raw);
 }
 
@@ -96,9 +96,9 @@ static int too_hard(struct search *s)
 			       s->query->file, s->spec->kernel, (double)SPACE_STEPS_MAX, s->out->raw);
 	return err_set(s->e, ERR_INPUT,
 		       "%s: %s: `%s` is too hard: the space of kernel %s (raw product %.3g) cannot be enumerated within %.2g "
-		       "steps, because this constraint depends on %zu parameters and excludes too little before the last of "
-		       "them has a value. Split it into constraints on fewer parameters, add a simpler one that implies it, "
-		       "shorten the sets under tune:, or fix some parameters",
+		       "steps, because this constraint depends on %zu parameters and excludes too little before the last of them "
+		       "has a value. Split it into constraints on fewer parameters, add a simpler one that implies it, shorten the "
+		       "sets under tune:, or fix some parameters",
 		       place(s, most->from->line, at), most->field, most->from->text, s->spec->kernel, s->out->raw,
 		       (double)SPACE_STEPS_MAX, most->var_count);
 }
@@ -391,8 +391,7 @@ static int test_rules(struct search *s, double raw, bool *ret_hold)
 		*ret_hold = false;
 		if (constant && rule->from->device && strcmp(rule->field, "requires") == 0)
 			return err_set(s->e, ERR_UNSUPPORTED,
-				       "kernel %s requires %s, which device %s (%s) does not fulfil; use another "
-				       "device, or the "
+				       "kernel %s requires %s, which device %s (%s) does not fulfil; use another device, or the "
 				       "version of the kernel before that requirement",
 				       s->spec->kernel, rule->from->text, s->query->facts->id, s->query->facts->name);
 	}

@@ -412,10 +412,9 @@ int handle_ops_tensor_map(lua_State *L)
 	if (has_field(L, "strides")) {
 		unsigned count = handle_ints(L, 2, "tensor_map: strides", 1, EXTENT_MAX, PLAN_RANK_MAX, n);
 		if (count != m.rank - 1)
-			return luaL_error(L,
-					  "tensor_map: strides: %d given, expected %d (bytes, for every dimension but the "
-					  "innermost)",
-					  (int)count, (int)m.rank - 1);
+			return luaL_error(
+				L, "tensor_map: strides: %d given, expected %d (bytes, for every dimension but the innermost)",
+				(int)count, (int)m.rank - 1);
 		for (unsigned k = 1; k < m.rank; k++)
 			m.strides[k] = (uint64_t)n[k - 1];
 	}

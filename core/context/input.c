@@ -41,10 +41,10 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 	size_t n = strlen(name), dot = strcspn(name, ".");
 	bool good = n > 0 && n <= NAME_LEN_MAX && !isdigit((unsigned char)name[0]) && name[0] != '_' && dot == n;
 	if (!good)
-		return err_set(e, ERR_INPUT,
-			       "%s cannot be a name here; expected a letter, then letters, digits and underscores, at "
-			       "most %d in all",
-			       name, NAME_LEN_MAX);
+		return err_set(
+			e, ERR_INPUT,
+			"%s cannot be a name here; expected a letter, then letters, digits and underscores, at most %d in all",
+			name, NAME_LEN_MAX);
 	if (is_word(name))
 		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; choose another name", name);
 	if (dtype_parse(name) >= 0)
@@ -110,8 +110,8 @@ int input_scalar(struct spec *spec, const char *name, const char *value, int lin
 	at += strspn(at, " ");
 	if (*at != '=')
 		return err_set(e, ERR_INPUT,
-			       "expected `= VALUES` after the type (all values of a scalar are enumerated, as in "
-			       "`%s: int = {1024, 2048}`), found %s%s%s",
+			       "expected `= VALUES` after the type (all values of a scalar are enumerated, as in `%s: int = {1024, "
+			       "2048}`), found %s%s%s",
 			       name, *at ? "`" : "", *at ? at : "the end of the line", *at ? "`" : "");
 	rc = input_name(spec, name, e);
 	return rc < 0 ? rc : input_var(spec, name, false, type, at + 1, line, e);

@@ -166,9 +166,8 @@ static const char *advice(const struct script *s, const char *message)
 				    ? " (Lua has no += or ++: write x = x + 1)"
 			    : strstr(text, "//") && strstr(message, "unexpected symbol") ? " (comments begin with --)"
 			    : strstr(message, "attempt to call a nil value (global")
-				    ? " (there are launch, alloc, table, memset, copy, tensor_map, need, invalid, "
-				      "cdiv, min, max, floor, ceil, abs, and types as "
-				      "i64)"
+				    ? " (there are launch, alloc, table, memset, copy, tensor_map, need, invalid, cdiv, min, max, "
+				      "floor, ceil, abs, and types as i64)"
 				    : "";
 	free(text);
 	return found;

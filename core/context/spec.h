@@ -48,9 +48,9 @@ struct spec_array {
 	unsigned rank;
 	struct expr *dims[PLAN_RANK_MAX]; /* outermost first; over inputs and constants */
 	struct expr *ld;                  /* NULL: the last dim */
-	struct spec_content content; /* inputs */
-	struct judgement judged; /* outputs; `of` counts arrays, which the plan has as its first buffers in this order */
-	char *indexed;           /* the name in `indices of NAME`; else NULL */
+	struct spec_content content;      /* inputs */
+	struct judgement judged;          /* outputs; `of` counts arrays, which the plan has as its first buffers in this order */
+	char *indexed;                    /* the name in `indices of NAME`; else NULL */
 	int line;
 };
 

@@ -95,8 +95,8 @@ static int read_precision(struct reader *r)
 		return 0;
 	}
 	return err_set(r->e, ERR_INPUT,
-		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f32, f16, bf16, tf32, "
-		       "e4m3, e5m2, i8, u8 and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
+		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f32, f16, bf16, tf32, e4m3, e5m2, i8, u8 "
+		       "and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
 		       r->file, l->line, l->value);
 }
 
@@ -208,8 +208,8 @@ static int read_inputs(struct reader *r)
 	}
 	if (!output)
 		return err_set(r->e, ERR_INPUT,
-			       "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be "
-			       "checked (write `C: out f32[n, n]`)",
+			       "%s:%d: inputs: no array is declared `out` or `inout`; without an output nothing can be checked "
+			       "(write `C: out f32[n, n]`)",
 			       r->file, field_line(r, "inputs") ? field_line(r, "inputs")->line : 1);
 	return 0;
 }

@@ -297,7 +297,7 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 	}
 	make_bounds(m, ret_summary);
 	if (!rules->rough && bound_is_hidden((double)ret_summary->judged, (double)ret_summary->causes[BOUND_POOR],
-					      (double)ret_summary->causes[BOUND_ABSORBED], (double)n)) {
+					     (double)ret_summary->causes[BOUND_ABSORBED], (double)n)) {
 		m->limits.capped = 1;
 		make_bounds(m, ret_summary);
 		ret_summary->capped = true;

@@ -13,12 +13,12 @@
 
 /* What the baseline's `precision:` and shape permit. */
 struct bound_rules {
-	double sums;   /* unit roundoff of permitted arithmetic */
-	double inputs; /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
-	double terms;  /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
+	double sums;    /* unit roundoff of permitted arithmetic */
+	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
+	double terms;   /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
 	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no account */
-	bool rough;    /* the truth was computed no more exactly than candidates are */
-	bool rounded;  /* the truth is of the output's own type, so it was rounded, too */
+	bool rough;     /* the truth was computed no more exactly than candidates are */
+	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
 };
 
 /* One output of one set of input values. All borrowed. */

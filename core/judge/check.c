@@ -376,8 +376,7 @@ char *check_details(const struct check *c)
 		return mem_str(c->reason ? c->reason : "");
 	buf_addf(&out,
 		 "%s: %llu elements, %llu judged, %llu wrong, %llu NaN, %llu as before the execution; the worst is off by %.3g, "
-		 "allowed "
-		 "%.3g\n",
+		 "allowed %.3g\n",
 		 c->output, (unsigned long long)f->elements, (unsigned long long)f->judged, (unsigned long long)f->mismatched,
 		 (unsigned long long)f->nan, (unsigned long long)f->untouched, c->error, c->tolerance);
 	struct reference_output shape = { .rank = c->rank };

@@ -228,7 +228,8 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS; input.perturbation++)
 		rc = run_again(m, t, &input, WIRE_TRUTH_MOVED, e);
 	input = input_of(m);
-	for (input.values = PLAN_SPECIAL_HIGH; rc == 0 && m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW; input.values++)
+	for (input.values = PLAN_SPECIAL_HIGH; rc == 0 && m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW;
+	     input.values++)
 		rc = run_again(m, t, &input, WIRE_TRUTH_ABSORBED, e);
 	return rc;
 }
@@ -319,10 +320,9 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->repeats = m->q->values == PLAN_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS;
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
-		o->hint =
-			mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: %s` "
-				"permits; declare the precision that is meant",
-				s->baseline_ratio, m->spec->precision_text);
+		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
+				  "%s` permits; declare the precision that is meant",
+				  s->baseline_ratio, m->spec->precision_text);
 	return 0;
 }
 
@@ -369,8 +369,7 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 	char *place = reference_place(o, (int64_t)s->first_gross);
 	err_set(e, ERR_INTERNAL,
 		"the baseline differs from its reference block in %s by more than 5 %% in %llu elements, the first at %s: %.9g, "
-		"not "
-		"%.9g; one of the two is wrong",
+		"not %.9g; one of the two is wrong",
 		o->name, (unsigned long long)s->gross, place, got, want);
 	free(place);
 	return -ERR_INTERNAL;
@@ -401,10 +400,9 @@ static char *weakness(const struct making *m, size_t k)
 	if (o->tells)
 		return NULL;
 	if (!s->tells_zeros)
-		return mem_fmt(
-			"the reference output %s is zero throughout, or its bounds contain zero: a kernel that does nothing would "
-			"pass; change the inputs' values",
-			o->name);
+		return mem_fmt("the reference output %s is zero throughout, or its bounds contain zero: a kernel that does nothing "
+			       "would pass; change the inputs' values",
+			       o->name);
 	return mem_fmt("the reference output %s is constant: a kernel that writes one number would pass; change the inputs' values",
 		       o->name);
 }
@@ -416,7 +414,8 @@ static int judge_reference(struct making *m, struct err *e)
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		struct reference_output *o = &m->r->outputs[k];
 		if (is_exact_round(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
-			rc = err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
+			rc = err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply",
+				     o->name);
 		if (rc == 0)
 			rc = refuse_gross(m, k, e);
 		if (rc == 0)

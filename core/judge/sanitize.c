@@ -547,9 +547,7 @@ int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct
 	if (strcmp(q->facts->backend, "cuda") != 0 && !(named && *named)) {
 		skip(q, "compute-sanitizer is for CUDA", &r);
 	} else if (exe == NULL) {
-		skip(q,
-		     "compute-sanitizer is not on this machine (looked in $PEAKD_SANITIZER, the CUDA toolkit's bin and "
-		     "$PATH)",
+		skip(q, "compute-sanitizer is not on this machine (looked in $PEAKD_SANITIZER, the CUDA toolkit's bin and $PATH)",
 		     &r);
 	} else if (mkdtemp(folder) == NULL) {
 		rc = err_sys(e, errno, "%s cannot be made", folder);

@@ -32,7 +32,7 @@ struct selftest_request {
 	const char *without;         /* a check (suite.h) that is left out; "each": see selftest_run; NULL: none */
 	const struct facts *devices; /* those that run, and named architectures for compiling alone */
 	size_t device_count;
-	uint64_t seed;               /* of all values and sampled configurations, not 0; files of one root share references by it */
+	uint64_t seed; /* of all values and sampled configurations, not 0; files of one root share references by it */
 	void (*tell)(void *arg, const struct selftest_result *result); /* gets one result each, in the order of names */
 	void *arg;
 };

@@ -39,8 +39,7 @@ int specimen_list(const char *folder, const char *only, char ***ret_names, size_
 	size_t count = 0;
 	if (d == NULL)
 		return err_set(e, ERR_NOT_FOUND,
-			       "the suite's folder %s cannot be read: %s; install peakd whole, or set PEAKD_SHARE to a source "
-			       "tree",
+			       "the suite's folder %s cannot be read: %s; install peakd whole, or set PEAKD_SHARE to a source tree",
 			       folder, strerror(errno));
 	for (struct dirent *x; (x = readdir(d)) != NULL;)
 		if ((ends_with(x->d_name, ".bad.peak.md") || ends_with(x->d_name, ".good.peak.md")) &&

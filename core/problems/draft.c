@@ -30,11 +30,10 @@ static int read_line(const char *line, struct declared_line *ret_line, struct er
 	char sign = name[n + strspn(name + n, " \t")];
 	bool good = x.kind == DECLARED_LAUNCH || (n && sign == (x.kind == DECLARED_LOCAL ? '=' : ':'));
 	if (!good || memchr(at, '\n', len) || memchr(at, '\r', len) || strstr(at, "```"))
-		return err_set(
-			e, ERR_INPUT,
-			"\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = …\" or "
-			"\"launch(…)\" as in host code, on one line",
-			at);
+		return err_set(e, ERR_INPUT,
+			       "\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = "
+			       "…\" or \"launch(…)\" as in host code, on one line",
+			       at);
 	x.name = mem_strn(name, n);
 	x.line = mem_strn(at, len);
 	*ret_line = x;
@@ -100,11 +99,10 @@ int draft_declared_all_used(const struct declared *d, struct err *e)
 			continue;
 		switch (x->kind) {
 		case DECLARED_ENTRY:
-			return err_set(
-				e, ERR_INPUT,
-				"\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: expected "
-				"NAME: … as under inputs: or tune:",
-				x->line);
+			return err_set(e, ERR_INPUT,
+				       "\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: "
+				       "expected NAME: … as under inputs: or tune:",
+				       x->line);
 		case DECLARED_LOCAL: return err_set(e, ERR_INPUT, "\"%s\": no question asks for that name", x->line);
 		case DECLARED_LAUNCH:
 			return err_set(e, ERR_INPUT, "\"%s\": the file has its own launches, which are used as they are", x->line);

@@ -35,8 +35,7 @@ static void start(const struct draft_ask_request *q, const struct draft *d, stru
 	buf_adds(&text, "\n# Questions\n\n");
 	add_list(&text, d->questions, d->question_count);
 	buf_adds(&text, "\nAnswer every question with lines in one fenced block marked `declare`. Where the draft has a role or a "
-			"size wrong, declare that "
-			"as well.\n");
+			"size wrong, declare that as well.\n");
 	prompt_add(p, PROMPT_SYSTEM, embedded_file("core/problems/draft_rules.md"));
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);

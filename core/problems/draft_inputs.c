@@ -178,11 +178,10 @@ static bool extents(struct drafting *d, const struct drafting_entry *x, struct b
 static void ask_role(struct drafting *d, const struct drafting_entry *x, const char *type, const char *known)
 {
 	const char *n = x->name, *size = known ? known : "n";
-	draft_question(
-		d,
-		"%s: %sis it read, written or both? A kernel passes it on: declare \"%s: %s[%s] = random\", \"%s: out %s[%s]\" or "
-		"\"%s: inout %s[%s] = random\"",
-		n, known ? "" : "how many elements, and ", n, type, size, n, type, size, n, type, size);
+	draft_question(d,
+		       "%s: %sis it read, written or both? A kernel passes it on: declare \"%s: %s[%s] = random\", \"%s: out "
+		       "%s[%s]\" or \"%s: inout %s[%s] = random\"",
+		       n, known ? "" : "how many elements, and ", n, type, size, n, type, size, n, type, size);
 }
 
 static void ask_extents(struct drafting *d, const struct drafting_entry *x, const char *role, const char *type)
@@ -190,8 +189,7 @@ static void ask_extents(struct drafting *d, const struct drafting_entry *x, cons
 	if (x->scratch)
 		draft_question(d,
 			       "%s: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&%s, "
-			       "…), or declare "
-			       "\"local %s = alloc({\"%s\", n}, \"%s\")\"",
+			       "…), or declare \"local %s = alloc({\"%s\", n}, \"%s\")\"",
 			       x->name, x->host, x->name, type, x->name);
 	else
 		draft_question(d, "%s: how many elements? The file does not say: declare \"%s: %s%s[n]\" with its extents", x->name,
@@ -250,11 +248,10 @@ void draft_inputs_write(struct drafting *d)
 			x->line = mem_fmt("  %s\n", line);
 			x->declared = true;
 		} else if (x->type < 0) {
-			draft_question(
-				d,
-				"%s: contexts do not know its type '%s': declare it by its elements, \"%s: %s\", or write the "
-				"kernel with a known type",
-				x->name, x->type_text, x->name, x->array ? "f32[…]" : "f32 = …");
+			draft_question(d,
+				       "%s: contexts do not know its type '%s': declare it by its elements, \"%s: %s\", or write "
+				       "the kernel with a known type",
+				       x->name, x->type_text, x->name, x->array ? "f32[…]" : "f32 = …");
 		} else if (x->array) {
 			array_line(d, x);
 		} else {

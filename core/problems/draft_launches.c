@@ -171,8 +171,7 @@ static void block_part(struct drafting *d, const struct source_launch *launch, c
 	if (x->line == NULL)
 		draft_question(d,
 			       "the size of a block of %s is not a constant: declare \"%s: {128, 256}\" with its values, or all of "
-			       "the block "
-			       "with \"local %s_block = {…}\"",
+			       "the block with \"local %s_block = {…}\"",
 			       d->source.kernels[launch->kernel].name, name, d->source.kernels[launch->kernel].name);
 	if (single)
 		draft_expression_name(&d->names, host, name);
@@ -222,15 +221,13 @@ static void write_grid(struct drafting *d, const struct source_launch *launch)
 		if (unknown && strpbrk(unknown, "(.->") == NULL)
 			draft_question(d,
 				       "the grid of %s mentions '%s', which the file does not explain: declare \"%s: int = {…}\" "
-				       "if it is a "
-				       "size, or all of the grid with \"local %s = {…}\"",
+				       "if it is a size, or all of the grid with \"local %s = {…}\"",
 				       kernel, unknown, unknown, local);
 		else
-			draft_question(
-				d,
-				"the grid of %s mentions '%s', which the file does not explain: declare all of the grid with "
-				"\"local %s = {…}\"",
-				kernel, unknown ? unknown : "?", local);
+			draft_question(d,
+				       "the grid of %s mentions '%s', which the file does not explain: declare all of the grid "
+				       "with \"local %s = {…}\"",
+				       kernel, unknown ? unknown : "?", local);
 		buf_adds(&d->host, local);
 	}
 	free(unknown);

@@ -260,8 +260,7 @@ static void conclude(struct comparing *c)
 		return;
 	draft_note(c->d,
 		   "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes "
-		   "of %zu "
-		   "arrays: no difference%s%s",
+		   "of %zu arrays: no difference%s%s",
 		   *c->at ? " at " : "", c->at, s->launch_count, c->sized, c->unknown.len ? "; could not be compared: " : "",
 		   buf_text(&c->unknown));
 }

@@ -168,10 +168,8 @@ static int hlsl_file(const struct export_request *q, const char *stem, struct fi
 	int rc = export_hlsl_declare(q, &declarations, &half, e);
 	if (rc == 0) {
 		head(q, "an HLSL compute shader", &text);
-		export_comment(
-			&text,
-			"One entry point per launch above. dxc: dxc -spirv -fspv-target-env=vulkan1.1 -T cs_6_2 -E ENTRY FILE"
-			"\nThe scalars of the push constants have these values:");
+		export_comment(&text, "One entry point per launch above. dxc: dxc -spirv -fspv-target-env=vulkan1.1 -T cs_6_2 -E "
+				      "ENTRY FILE\nThe scalars of the push constants have these values:");
 		for (size_t i = 0; i < q->plan->op_count; i++) {
 			const struct plan_launch *l = q->plan->ops[i].kind == PLAN_OP_LAUNCH ? &q->plan->ops[i].launch : NULL;
 			for (size_t k = 0; l && k < l->arg_count; k++) {

@@ -19,9 +19,9 @@ struct export_file {
 /* What is exported: one context under one set of execution parameters. All borrowed. */
 struct export_request {
 	const struct context *ctx;
-	const struct params *params;      /* complete */
-	const struct plan *plan;          /* what host code recorded for them */
-	const char *provenance;           /* plain text lines: where this comes from, how fast it was; NULL */
+	const struct params *params; /* complete */
+	const struct plan *plan;     /* what host code recorded for them */
+	const char *provenance;      /* plain text lines: where this comes from, how fast it was; NULL */
 	/* What the driver checks against: the root context, or context_as_reference of it, for the same input sizes. NULL: the
 	 * driver only times, and says that it checked nothing. */
 	const struct context *reference;
@@ -39,12 +39,12 @@ struct export_request {
 int export_request(const struct export_request *request, struct export_file **ret_files, size_t *ret_count, struct err *e);
 /* The same without a reference. */
 int export_context(const struct context *ctx, const struct params *params, const struct plan *plan, const char *provenance,
-                   struct export_file **ret_files, size_t *ret_count, struct err *e);
+		   struct export_file **ret_files, size_t *ret_count, struct err *e);
 /* What the driver is to check against: the root context (its `reference` block where it has one) for the inputs of `params`, under
  * the first of the root's own configurations that host code accepts. The three are the caller's. Errors as space_new's and
  * host_run's; -ERR_PRUNED when no configuration is accepted. */
 int export_reference(const struct context *root, const struct params *params, const struct facts *facts,
-                     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e);
+		     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e);
 void export_files_free(struct export_file *files, size_t count);
 
 #endif

@@ -216,8 +216,7 @@ static void add_op(const struct plan_op *op, const char *suffix, struct buf *out
 	case PLAN_OP_COPY:
 		buf_addf(out,
 			 "\tpeakd::ok(cudaMemcpyAsync((char *)device[%u] + %llu, (char *)device[%u] + %llu, %llu, "
-			 "cudaMemcpyDeviceToDevice), "
-			 "\"copy\");\n",
+			 "cudaMemcpyDeviceToDevice), \"copy\");\n",
 			 op->copy.dst, (unsigned long long)op->copy.dst_offset, op->copy.src,
 			 (unsigned long long)op->copy.src_offset, (unsigned long long)op->copy.bytes);
 		break;

@@ -54,37 +54,34 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 	const char *path = store_path(db->store);
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
-		return err_set(e, ERR_IO,
-			       "%s: the disk is full (%s): free space there and repeat this step; "
-			       "everything committed before is kept",
-			       path, what);
+		return err_set(
+			e, ERR_IO,
+			"%s: the disk is full (%s): free space there and repeat this step; everything committed before is kept",
+			path, what);
 	case SQLITE_READONLY:
 	case SQLITE_PERM:
 		return err_set(e, ERR_IO,
-			       "%s: the database cannot be written (%s): make the file and its folder "
-			       "writable, or name another file with --db",
+			       "%s: the database cannot be written (%s): make the file and its folder writable, or name another "
+			       "file with --db",
 			       path, what);
 	case SQLITE_CANTOPEN:
 		return err_set(e, ERR_IO,
-			       "%s: the database cannot be opened or created: the folder must exist and be "
-			       "writable, or name another file with --db",
+			       "%s: the database cannot be opened or created: the folder must exist and be writable, or name "
+			       "another file with --db",
 			       path);
 	case SQLITE_NOTADB:
-		return err_set(e, ERR_INPUT,
-			       "%s: this file is not a database: name another file with --db, it was not "
-			       "changed",
+		return err_set(e, ERR_INPUT, "%s: this file is not a database: name another file with --db, it was not changed",
 			       path);
 	case SQLITE_CORRUPT:
 		return err_set(e, ERR_IO,
-			       "%s: the database is damaged (%s: %s): keep a copy and repair it with "
-			       "sqlite3's .recover, or restore a backup",
+			       "%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or "
+			       "restore a backup",
 			       path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(e, ERR_TIMEOUT,
-			       "%s: another process kept the database locked for too long (%s): end it "
-			       "or repeat this step",
-			       path, what);
+			       "%s: another process kept the database locked for too long (%s): end it or repeat this step", path,
+			       what);
 	case SQLITE_CONSTRAINT:
 		return err_set(e, ERR_CONFLICT, "%s: %s: refused by the database: %s", path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_TOOBIG:
@@ -92,19 +89,16 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			       sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, -1));
 	case SQLITE_IOERR:
 		return err_set(e, ERR_IO,
-			       "%s: reading or writing failed (%s: %s): check the disk and the space left on "
-			       "it; everything committed before is kept",
+			       "%s: reading or writing failed (%s: %s): check the disk and the space left on it; everything "
+			       "committed before is kept",
 			       path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_PROTOCOL:
-		return err_set(e, ERR_IO,
-			       "%s: this file system cannot lock (%s): put the database on a local disk "
-			       "with --db",
-			       path, what);
+		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk with --db", path,
+			       what);
 	case SQLITE_ABORT:
 		return err_set(e, ERR_IO,
-			       "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the "
-			       "whole step",
-			       path, what, db->lost ? db->lost : "unknown");
+			       "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the whole step", path,
+			       what, db->lost ? db->lost : "unknown");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s: %s (SQLite %d)", path, what, sqlite3_errmsg(db->sql), rc);
 }

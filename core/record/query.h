@@ -83,8 +83,7 @@ int query_check(struct db *db, struct err *e);
 
 /* These run a statement to its end: 1 when there was a row, 0 when not, negative on failure. The first row sets ret_…;
  * ret_value may be NULL. */
-int query_do(struct db *db, const char *name, const struct query_value *values, int64_t *ret_value,
-	     struct err *e);
+int query_do(struct db *db, const char *name, const struct query_value *values, int64_t *ret_value, struct err *e);
 int query_text(struct db *db, const char *name, const struct query_value *values, char **ret_text, struct err *e);
 int query_one(struct db *db, const char *name, const struct query_value *values, const struct layout *l, void *ret_object,
 	      struct err *e);

@@ -152,8 +152,7 @@ static int absolute_path(const char *path, char **ret_path, struct err *e)
 	if (real == NULL && errno == ENOENT) {
 		if (mkdir(folder, 0700) != 0 && errno != EEXIST)
 			rc = err_sys(e, errno,
-				     "%s: the folder %s of the database cannot be made: make it, or name "
-				     "another file with --db",
+				     "%s: the folder %s of the database cannot be made: make it, or name another file with --db",
 				     path, folder);
 		char *real_folder = rc == 0 ? realpath(folder, NULL) : NULL;
 		if (real_folder)
@@ -186,14 +185,11 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 		return rc;
 	if (application != STORE_APPLICATION && (version != 0 || application != 0 || tables != 0))
 		return err_set(e, ERR_INPUT,
-			       "%s: this is a database of another program: name another file with --db, "
-			       "it was not changed",
-			       path);
+			       "%s: this is a database of another program: name another file with --db, it was not changed", path);
 	if (version > store_version())
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%s: written by a newer peakd (database version %d, this peakd "
-			       "knows up to %d): install that peakd, or name another file with --db; it was not "
-			       "changed",
+			       "%s: written by a newer peakd (database version %d, this peakd knows up to %d): install that peakd, "
+			       "or name another file with --db; it was not changed",
 			       path, (int)version, store_version());
 	*ret_version = (int)version;
 	return 0;
@@ -282,11 +278,10 @@ static int check_with(struct db *db, const char *name, const char *good, struct 
 	char *finding = NULL;
 	int rc = query_text(db, name, NULL, &finding, e);
 	if (rc > 0 && (good == NULL || finding == NULL || strcmp(finding, good) != 0))
-		rc = err_set(
-			e, ERR_IO,
-			"%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or restore a "
-			"backup",
-			db->store->path, name, finding ? finding : "?");
+		rc = err_set(e, ERR_IO,
+			     "%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or restore "
+			     "a backup",
+			     db->store->path, name, finding ? finding : "?");
 	free(finding);
 	return rc < 0 ? rc : 0;
 }
@@ -354,8 +349,8 @@ static int open_lock_file(const char *path, int flags, int *ret_fd, struct err *
 	*ret_fd = open(name, flags | O_CLOEXEC, 0600);
 	if (*ret_fd < 0 && (errno != ENOENT || (flags & O_CREAT)))
 		rc = err_sys(e, errno,
-			     "%s: the lock file beside the database cannot be opened: make its folder "
-			     "writable, or name another file with --db",
+			     "%s: the lock file beside the database cannot be opened: make its folder writable, or name another "
+			     "file with --db",
 			     name);
 	free(name);
 	free(absolute);
@@ -406,8 +401,8 @@ int store_lock(const char *path, const char *note, int *ret_fd, struct err *e)
 		char *other = NULL;
 		read_holder(fd, &pid, &other);
 		rc = err_set(e, ERR_CONFLICT,
-			     "%s: another peakd (process %d%s%s) serves this database: use that one, "
-			     "end it, or name another file with --db",
+			     "%s: another peakd (process %d%s%s) serves this database: use that one, end it, or name another file "
+			     "with --db",
 			     path, pid, *other ? ", " : "", other);
 		free(other);
 	} else {

@@ -109,19 +109,18 @@ static int not_found(struct db *db, const char *what, const char *name, struct e
 	if (rc < 0)
 		return rc;
 	if (is_file_name(name))
-		return err_set(
-			e, ERR_NOT_FOUND,
-			"there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow create "
-			"%s` or the tool context_create",
-			what, name, name);
+		return err_set(e, ERR_NOT_FOUND,
+			       "there is no %s %s: that is a file's name; create a workflow from it first, with `peakd workflow "
+			       "create %s` or the tool context_create",
+			       what, name, name);
 	if (near.best[0] && strcmp(near.best, name) == 0)
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: that is a tag", what, name);
 	if (near.best[0])
 		return err_set(e, ERR_NOT_FOUND, "there is no %s %s: did you mean %s?", what, name, near.best);
 	if (count == 0)
 		return err_set(e, ERR_NOT_FOUND,
-			       "there is no %s %s: this database has no workflow yet; `peakd workflow "
-			       "create FILE.peak.md`, `peakd run` or the tool context_create begins one",
+			       "there is no %s %s: this database has no workflow yet; `peakd workflow create FILE.peak.md`, `peakd "
+			       "run` or the tool context_create begins one",
 			       what, name);
 	return err_set(e, ERR_NOT_FOUND, "there is no %s %s: list the workflows to see their names", what, name);
 }
@@ -145,15 +144,14 @@ static int check_name(struct db *db, const char *name, struct err *e)
 	bool plain = n > 0 && n <= WORKFLOW_NAME_MAX && strspn(name, name_characters) == n;
 	if (!plain || !isalnum((unsigned char)name[0]) || strspn(name, "0123456789") == n)
 		return err_set(e, ERR_INPUT,
-			       "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, "
-			       "not digits alone) and begins with a letter or digit",
+			       "\"%.120s\" cannot be a name: a name has letters, digits and ._- (at most %d, not digits alone) and "
+			       "begins with a letter or digit",
 			       name, WORKFLOW_NAME_MAX);
 	if (n >= WORKFLOW_HASH_MIN && strspn(name, "0123456789abcdef") == n)
-		return err_set(
-			e, ERR_INPUT,
-			"\"%.120s\" cannot be a name: %d or more of the characters 0-9 and a-f name a checkpoint by its hash; put "
-			"another letter into it",
-			name, WORKFLOW_HASH_MIN);
+		return err_set(e, ERR_INPUT,
+			       "\"%.120s\" cannot be a name: %d or more of the characters 0-9 and a-f name a checkpoint by its "
+			       "hash; put another letter into it",
+			       name, WORKFLOW_HASH_MIN);
 	struct workflow w = { .name = NULL };
 	int64_t tagged;
 	int rc = look_up(db, name, &w, e);
@@ -213,14 +211,12 @@ static int check_append(struct db *db, const struct workflow *w, int64_t checkpo
 	checkpoint_fini(&c);
 	if (failed)
 		return err_set(e, ERR_CONFLICT,
-			       "checkpoint %lld failed its validation, it cannot become the head of "
-			       "workflow %s: repair it first",
+			       "checkpoint %lld failed its validation, it cannot become the head of workflow %s: repair it first",
 			       (long long)checkpoint, w->name);
 	if (!follows)
 		return err_set(e, ERR_CONFLICT,
-			       "checkpoint %lld was not made from %lld, the head of workflow %s "
-			       "(somebody moved it): repeat the step from the head, or branch a new workflow from the "
-			       "checkpoint",
+			       "checkpoint %lld was not made from %lld, the head of workflow %s (somebody moved it): repeat the "
+			       "step from the head, or branch a new workflow from the checkpoint",
 			       (long long)checkpoint, (long long)w->head, w->name);
 	return 0;
 }
@@ -253,8 +249,8 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc == 0 && root != w.root)
 		rc = err_set(e, ERR_CONFLICT,
-			     "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): "
-			     "branch a new workflow from it instead",
+			     "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): branch a new workflow from "
+			     "it instead",
 			     (long long)checkpoint, name, (long long)root, (long long)w.root);
 	if (rc == 0 && w.head != checkpoint)
 		rc = set_head(db, &w, "restore", checkpoint, e);

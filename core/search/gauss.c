@@ -25,8 +25,7 @@
 
 /* A vector of GCC and Clang, which becomes whatever registers the processor has. */
 typedef float lanes __attribute__((vector_size(GAUSS_LANES * sizeof(float))));
-typedef float lanes_in_memory
-	__attribute__((vector_size(GAUSS_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
+typedef float lanes_in_memory __attribute__((vector_size(GAUSS_LANES * sizeof(float)), aligned(sizeof(float)), may_alias));
 typedef int32_t bits __attribute__((vector_size(GAUSS_LANES * sizeof(int32_t))));
 
 #define AT(row, i) (*(lanes_in_memory *)((row) + (i)))
@@ -36,7 +35,7 @@ typedef int32_t bits __attribute__((vector_size(GAUSS_LANES * sizeof(int32_t))))
 
 /* One version per generation of processors; the loader chooses. Sanitizers and other processors get one version.
  * Results are equal. */
-#if defined(__x86_64__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&           \
+#if defined(__x86_64__) && !defined(__clang__) && defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) &&                       \
 	!defined(__SANITIZE_THREAD__)
 #define FAST __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
 #else
@@ -81,8 +80,7 @@ void search_gauss_fini(struct search_gauss *g)
 
 /* Covariances of the points in `point` (a vector per dimension) with measured point i; all are scaled. Inlined and
  * without vectors by value, because their calling convention depends on the processor. */
-static inline __attribute__((always_inline)) void covariance(const struct search_gauss *g, const lanes *point, size_t i,
-							     lanes *ret)
+static inline __attribute__((always_inline)) void covariance(const struct search_gauss *g, const lanes *point, size_t i, lanes *ret)
 {
 	lanes s = { 0 }, far = { 0 };
 	for (size_t d = 0; d < g->dims; d++) {
@@ -102,8 +100,7 @@ static inline __attribute__((always_inline)) void covariance(const struct search
 	lanes t = CHOOSE(r < 80, r * -1.44269504f, (lanes){ 0 });
 	bits whole = __builtin_convertvector(t - 0.5f, bits);
 	lanes x = (t - __builtin_convertvector(whole, lanes)) * 0.693147181f;
-	lanes e = (lanes)((whole + 127) << 23) *
-		  (1 + x * (1 + x * (0.5f + x * (1 / 6.0f + x * (1 / 24.0f + x * (1 / 120.0f))))));
+	lanes e = (lanes)((whole + 127) << 23) * (1 + x * (1 + x * (0.5f + x * (1 / 6.0f + x * (1 / 24.0f + x * (1 / 120.0f))))));
 	lanes joint = CHOOSE(r < 80, (1 + r + r * r * (1 / 3.0f)) * e, (lanes){ 0 });
 	*ret = (1 - ADDITIVE) * joint + ADDITIVE - g->slope * far;
 }
@@ -295,8 +292,8 @@ double search_gauss_most(const struct search_gauss *g, double nearest)
 	return sqrt(fmax(1 - nearest * nearest / (1 + g->noise), 1e-6) * g->scale);
 }
 
-FAST void search_gauss_deviation(const struct search_gauss *g, const float *x, size_t stride,
-				 const size_t which[GAUSS_LANES], float ret_deviation[GAUSS_LANES])
+FAST void search_gauss_deviation(const struct search_gauss *g, const float *x, size_t stride, const size_t which[GAUSS_LANES],
+				 float ret_deviation[GAUSS_LANES])
 {
 	size_t n = g->count;
 	lanes point[g->dims + 1], v[n + 1], known = { 0 };

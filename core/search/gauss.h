@@ -37,7 +37,7 @@ void search_gauss_mean(const struct search_gauss *g, const float *x, size_t stri
 /* An upper bound of the deviation where the largest covariance with a measured point is `nearest`. */
 double search_gauss_most(const struct search_gauss *g, double nearest);
 /* Predicts the deviations at GAUSS_LANES of the points of search_gauss_mean. */
-void search_gauss_deviation(const struct search_gauss *g, const float *x, size_t stride,
-			    const size_t which[GAUSS_LANES], float ret_deviation[GAUSS_LANES]);
+void search_gauss_deviation(const struct search_gauss *g, const float *x, size_t stride, const size_t which[GAUSS_LANES],
+			    float ret_deviation[GAUSS_LANES]);
 
 #endif

@@ -25,8 +25,8 @@ struct search {
 	size_t preferred_count, preferred_next;
 };
 
-int search_new(const char *name, const struct search_space *space, size_t budget, uint64_t seed,
-	       struct search **ret_search, struct err *e)
+int search_new(const char *name, const struct search_space *space, size_t budget, uint64_t seed, struct search **ret_search,
+	       struct err *e)
 {
 	const struct search_strategy *strategy = NULL;
 	struct buf names = BUF_INIT;

@@ -27,8 +27,8 @@ struct search;
 
 /* `strategy` is a name of search.c's table, or "auto": exhaustive when the budget covers the space, else bayes.
  * `budget` is the largest number of points to try. Returns -ERR_INPUT for an unknown name and lists the known ones. */
-int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed,
-	       struct search **ret_search, struct err *e);
+int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed, struct search **ret_search,
+	       struct err *e);
 void search_free(struct search *s);
 /* Proposes a point before everything that the strategy proposes. Returns false when it was preferred or asked
  * already. */
@@ -50,7 +50,7 @@ const char *search_name(const struct search *s);
 struct search_strategy {
 	const char *name;
 	void *(*start)(const struct search_space *space, size_t budget, uint64_t seed);
-	size_t (*ask)(void *state); /* like search_ask; may repeat points, which search.c skips */
+	size_t (*ask)(void *state);                         /* like search_ask; may repeat points, which search.c skips */
 	void (*tell)(void *state, size_t point, double ns); /* like search_tell; the point may come from elsewhere */
 	void (*end)(void *state);
 };

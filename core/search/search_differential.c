@@ -56,14 +56,12 @@ static size_t pick(struct state *s, size_t best)
 static size_t mutant(struct state *s, uint16_t *indices)
 {
 	const struct search_grid *grid = &s->grid;
-	size_t target = pick(s, POPULATION), base = pick(s, POPULATION / 4), a = pick(s, POPULATION),
-	       b = pick(s, POPULATION);
+	size_t target = pick(s, POPULATION), base = pick(s, POPULATION / 4), a = pick(s, POPULATION), b = pick(s, POPULATION);
 	size_t always = search_shuffle_below(&s->random, grid->dims + 1);
 	for (size_t d = 0; d < grid->dims; d++) {
 		double step = (double)search_grid_index(grid, a, d) - (double)search_grid_index(grid, b, d);
 		/* Half a step of noise, because rounding would remove every small difference. */
-		double value = round(search_grid_index(grid, base, d) + FORCE * step +
-				     search_shuffle_uniform(&s->random) - 0.5);
+		double value = round(search_grid_index(grid, base, d) + FORCE * step + search_shuffle_uniform(&s->random) - 0.5);
 		indices[d] = search_grid_index(grid, target, d);
 		if (d == always || search_shuffle_uniform(&s->random) < CROSSOVER)
 			indices[d] = (uint16_t)fmin(fmax(value, 0), (double)(grid->sizes[d] - 1));

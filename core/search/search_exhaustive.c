@@ -30,6 +30,4 @@ static void tell(void *state, size_t point, double ns)
 	(void)ns;
 }
 
-const struct search_strategy search_exhaustive = {
-	.name = "exhaustive", .start = start, .ask = ask, .tell = tell, .end = free
-};
+const struct search_strategy search_exhaustive = { .name = "exhaustive", .start = start, .ask = ask, .tell = tell, .end = free };

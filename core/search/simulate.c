@@ -27,8 +27,7 @@ static int add_parameter(struct simulate_space *s, const char *name, const json_
 	size_t d = s->space.dims, n = json_array_size(list), kept = 1, i;
 	const json_t *v;
 	if (n == 0 || n > VALUES_MAX)
-		return err_set(e, ERR_INPUT, "tune_params.%s: %zu values; expected a list of 1 to %d", name, n,
-			       VALUES_MAX);
+		return err_set(e, ERR_INPUT, "tune_params.%s: %zu values; expected a list of 1 to %d", name, n, VALUES_MAX);
 	double *values = MEM_NEW_N(double, n);
 	json_array_foreach(list, i, v) values[i] = json_is_number(v) ? json_number_value(v) : (double)i;
 	qsort(values, n, sizeof *values, ascending);
@@ -44,12 +43,10 @@ static int add_parameter(struct simulate_space *s, const char *name, const json_
 
 static int read_parameters(const json_t *root, struct simulate_space *s, struct err *e)
 {
-	const json_t *keys = json_object_get(root, "tune_params_keys"), *sets = json_object_get(root, "tune_params"),
-		     *key;
+	const json_t *keys = json_object_get(root, "tune_params_keys"), *sets = json_object_get(root, "tune_params"), *key;
 	size_t n = json_array_size(keys), i;
 	if (n == 0 || !json_is_object(sets))
-		return err_set(e, ERR_INPUT,
-			       "tune_params_keys or tune_params is missing; expected a cache file of Kernel Tuner");
+		return err_set(e, ERR_INPUT, "tune_params_keys or tune_params is missing; expected a cache file of Kernel Tuner");
 	s->names = MEM_NEW_N(char *, n);
 	s->values = MEM_NEW_N(double *, n);
 	s->value_counts = MEM_NEW_N(size_t, n);
@@ -67,8 +64,7 @@ static int read_parameters(const json_t *root, struct simulate_space *s, struct 
 	return 0;
 }
 
-static int value_index(const json_t *list, const json_t *given, const struct simulate_space *s, size_t d,
-		       uint16_t *ret_index)
+static int value_index(const json_t *list, const json_t *given, const struct simulate_space *s, size_t d, uint16_t *ret_index)
 {
 	size_t i;
 	const json_t *v;
@@ -103,9 +99,8 @@ static int read_points(const json_t *root, struct simulate_space *s, struct err 
 		for (size_t d = 0; d < dims; d++)
 			if (value_index(json_object_get(sets, s->names[d]), json_object_get(entry, s->names[d]), s, d,
 					&s->points[p * dims + d]) < 0)
-				return err_set(e, ERR_INPUT,
-					       "cache[\"%s\"]: %s is missing, or its value is not in tune_params", key,
-					       s->names[d]);
+				return err_set(e, ERR_INPUT, "cache[\"%s\"]: %s is missing, or its value is not in tune_params",
+					       key, s->names[d]);
 	}
 	return 0;
 }
@@ -121,8 +116,7 @@ int simulate_load(const char *path, struct simulate_space *ret_space, struct err
 		goto out;
 	root = json_loadb(buf_text(&text), text.len, 0, &bad);
 	if (root == NULL) {
-		rc = err_set(e, ERR_INPUT,
-			     "%s: line %d: %s; expected a cache file of Kernel Tuner (JSON, plain or gzipped)", path,
+		rc = err_set(e, ERR_INPUT, "%s: line %d: %s; expected a cache file of Kernel Tuner (JSON, plain or gzipped)", path,
 			     bad.line, bad.text);
 		goto out;
 	}

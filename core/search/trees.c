@@ -29,8 +29,7 @@ void search_trees_fini(struct search_trees *t)
 
 /* A random cut of one feature between the least and the greatest of the rows. Returns what it explains; 0 when all
  * rows are alike. */
-static float try_cut(const struct search_trees *t, const unsigned *rows, size_t n, const float *column, float total,
-		     float *ret_cut)
+static float try_cut(const struct search_trees *t, const unsigned *rows, size_t n, const float *column, float total, float *ret_cut)
 {
 	float low = column[rows[0]], high = low, sum = 0;
 	size_t count = 0;

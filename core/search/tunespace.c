@@ -62,8 +62,8 @@ static void fill_dim(struct tunespace *t, size_t dim, size_t var)
 	free(rank);
 }
 
-int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size,
-		  struct tunespace **ret_space, struct err *e)
+int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,
+		  struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
 	struct tunespace *t = MEM_NEW(struct tunespace);

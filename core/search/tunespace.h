@@ -12,8 +12,8 @@ struct tunespace;
 
 /* All valid points at one input size (tuning parameters in `size` are ignored). The context must outlive the
  * tunespace. */
-int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size,
-		  struct tunespace **ret_space, struct err *e);
+int tunespace_new(const struct context *ctx, const struct facts *facts, const struct params *size, struct tunespace **ret_space,
+		  struct err *e);
 void tunespace_free(struct tunespace *space);
 const struct search_space *tunespace_search(const struct tunespace *space);
 /* The name of a dimension's tuning parameter. Borrowed. */

@@ -203,9 +203,8 @@ static void importance(const struct study *s, struct buf *out)
 			two[pairs++] = (struct share){ a, b, (explained(s, a, b) - alone[a] - alone[b]) / (total + 1e-300) };
 	qsort(one, dims, sizeof one[0], larger_first);
 	qsort(two, pairs, sizeof two[0], larger_first);
-	buf_adds(out, "what matters (share of the variance of log time over the valid space, by a model of the "
-		      "measured times; shares overlap where "
-		      "constraints tie parameters to each other):\n");
+	buf_adds(out, "what matters (share of the variance of log time over the valid space, by a model of the measured times; "
+		      "shares overlap where constraints tie parameters to each other):\n");
 	for (size_t i = 0; i < dims && i < SHOWN; i++)
 		buf_addf(out, "  %.0f %%  %s\n", 100 * one[i].part, tunespace_name(s->space, s->grid.dim[one[i].a]));
 	for (size_t i = 0; i < pairs && i < PAIRS && two[i].part > 0.01; i++)
@@ -236,9 +235,8 @@ static void outlook(const struct study *s, struct buf *out)
 		return;
 	}
 	buf_addf(out,
-		 "more budget: the model expects the most promising untried configuration to be %.2f %% faster than "
-		 "the best; %.1f %% of the "
-		 "untried ones beat it with more than 5 %% probability (%s)\n",
+		 "more budget: the model expects the most promising untried configuration to be %.2f %% faster than the best; %.1f "
+		 "%% of the untried ones beat it with more than 5 %% probability (%s)\n",
 		 100 * (1 - exp(-most)), 100 * (double)hopeful / (double)unseen, most > 0.01 ? "likely to pay" : "unlikely to pay");
 }
 

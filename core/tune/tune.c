@@ -406,10 +406,10 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	struct search *search = NULL;
 	const char *strategy = q->strategy ? q->strategy : "auto";
 	if (q->facts->emulated)
-		return err_set(e, ERR_UNSUPPORTED,
-			       "%s (%s) is emulated: it executes kernels and validates them, but has no times; tune on a "
-			       "real device",
-			       q->facts->id, q->facts->name);
+		return err_set(
+			e, ERR_UNSUPPORTED,
+			"%s (%s) is emulated: it executes kernels and validates them, but has no times; tune on a real device",
+			q->facts->id, q->facts->name);
 	int rc = objective_new(q->objective, q->ctx, q->facts, &u.objective, e);
 	if (rc == 0)
 		rc = make_spaces(&u, e);

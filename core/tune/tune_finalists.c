@@ -296,9 +296,8 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 	} else if (a->why.code != ERR_NONE) {
 		rc = refuse(u, v->params, v, tune_status(a->why.code), a->why.text, e);
 	} else if (a->times.disturbed) {
-		char *text = mem_fmt("the device was throttled by heat or hardware, or used by others, while this was "
-				     "timed (%s): nothing is quoted; "
-				     "tune again",
+		char *text = mem_fmt("the device was throttled by heat or hardware, or used by others, while this was timed (%s): "
+				     "nothing is quoted; tune again",
 				     a->times.cause);
 		rc = refuse(u, v->params, v, MEASUREMENT_DISTURBED, text, e);
 		free(text);
@@ -419,9 +418,8 @@ int tune_finalists_finish(struct tuner *u, struct err *e)
 	qsort(r->top, r->top_count, sizeof r->top[0], better);
 	if (rc == 0 && r->top_count == 0)
 		rc = err_set(e, ERR_WRONG,
-			     "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the "
-			     "compiler, %zu wrong, "
-			     "%zu crashed or timed out%s%s",
+			     "none of %zu configurations is valid and could be timed: %zu pruned, %zu refused by the compiler, %zu "
+			     "wrong, %zu crashed or timed out%s%s",
 			     r->tried, r->pruned, r->refused, r->wrong, r->broken, r->why_count ? "; " : "",
 			     r->why_count ? r->why[0] : "");
 	return rc;

@@ -552,8 +552,8 @@ int pool_take_device(struct pool *pool, const struct facts *facts, const struct 
 		wish = &nothing;
 	if (!facts->runs)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%s can only be compiled for: nothing runs or is timed on it; name a device "
-			       "of this machine (see `peakd devices`)",
+			       "%s can only be compiled for: nothing runs or is timed on it; name a device of this machine (see "
+			       "`peakd devices`)",
 			       facts->id);
 	lock_take(&pool->lock);
 	struct device *d = device_locked(pool, facts);

@@ -152,8 +152,7 @@ static int unknown_device(const char *id, const struct facts *all, size_t count,
 		buf_addf(&text, "%s %s (%s)", i ? "," : "", all[i].id, all[i].name);
 	if (count == 0)
 		buf_adds(&text, " none");
-	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a; for a machine that has it, "
-			"queue the job "
+	buf_adds(&text, "; for compiling alone, name an architecture as in cuda:sm_90a; for a machine that has it, queue the job "
 			"with --later (peakd drain)");
 	char *backend = mem_strn(id, strcspn(id, ":")), *note = note_of(notes, backend);
 	if (note)
@@ -270,10 +269,10 @@ int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts,
 	}
 	for (size_t i = 1; rc == 0 && i < count; i++)
 		if (strcmp(list[i].name, list[0].name) != 0 || strcmp(list[i].arch, list[0].arch) != 0 || !list[i].runs)
-			rc = err_set(e, ERR_INPUT,
-				     "%s is a %s and %s a %s: only devices of one kind share a tune, since their times "
-				     "must compare",
-				     list[0].id, list[0].name, list[i].id, list[i].name);
+			rc = err_set(
+				e, ERR_INPUT,
+				"%s is a %s and %s a %s: only devices of one kind share a tune, since their times must compare",
+				list[0].id, list[0].name, list[i].id, list[i].name);
 	if (rc < 0) {
 		free(list);
 		return rc;

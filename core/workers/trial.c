@@ -505,7 +505,14 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
  * more pairs are needed than on an idle one. */
 int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e)
 {
-	enum { FIRST = 5, AGAIN = 15, MOST = 60, TRIES = 5, SURE = 3, EXECUTIONS = 8 /* in a pair, at most, where one lasts long */ };
+	enum {
+		FIRST = 5,
+		AGAIN = 15,
+		MOST = 60,
+		TRIES = 5,
+		SURE = 3,
+		EXECUTIONS = 8 /* in a pair, at most, where one lasts long */
+	};
 	struct wire_pair request = { .a = t->run,
 				     .b = t->run,
 				     .margin = 0.25,
