@@ -294,14 +294,6 @@ static bool plain_name(const struct tokens *t, size_t k)
 	return t->at[k].name && !is_token(t, k, "nil") && !is_token(t, k, "true") && !is_token(t, k, "false");
 }
 
-static void mark_element(struct tokens *t, size_t from, size_t to)
-{
-	if (to - from == 1 && plain_name(t, from))
-		t->at[from].wrap = true;
-	else if (to - from == 3 && t->at[from].name && is_token(t, from + 1, "=") && plain_name(t, from + 2))
-		t->at[from + 2].wrap = true;
-}
-
 /* The elements of the table whose opening brace is token `open`. */
 static void mark_table(struct tokens *t, size_t open)
 {
@@ -310,8 +302,12 @@ static void mark_table(struct tokens *t, size_t open)
 	for (size_t k = open; k < t->count && t->steps++ < STEPS_MAX; k++) {
 		depth += nesting(t, k);
 		if (depth == 0 || (depth == 1 && (is_token(t, k, ",") || is_token(t, k, ";")))) {
-			if (k > from)
-				mark_element(t, from, k);
+			if (k > from) {
+				if (k - from == 1 && plain_name(t, from))
+					t->at[from].wrap = true;
+				else if (k - from == 3 && t->at[from].name && is_token(t, from + 1, "=") && plain_name(t, from + 2))
+					t->at[from + 2].wrap = true;
+			}
 			from = k + 1;
 		}
 		if (depth == 0)

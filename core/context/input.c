@@ -158,23 +158,6 @@ static int take_extents(struct spec *spec, struct spec_array *a, const char **at
 	return rc;
 }
 
-static int array_size_var(struct spec *spec, struct spec_array *a, struct err *e)
-{
-	char *size = mem_fmt("%s.size", a->name);
-	int rc = 0;
-	if (a->rank == 0 && expr_scope_find(spec->scope, size) < 0)
-		rc = err_set(e, ERR_INPUT, "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`", a->name,
-			     size);
-	else if (a->rank > 0 && expr_scope_find(spec->scope, size) >= 0)
-		rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s too; keep one of the two", a->name, size);
-	else if (a->rank == 0) {
-		rc = expr_parse(spec->scope, size, strlen(size), &a->dims[0], e);
-		a->rank = 1;
-	}
-	free(size);
-	return rc;
-}
-
 static int read_array(struct spec *spec, struct spec_array *a, const char *value, struct err *e)
 {
 	const char *at = value;
@@ -188,8 +171,19 @@ static int read_array(struct spec *spec, struct spec_array *a, const char *value
 		at += 2;
 	else if (*at == '[')
 		rc = take_extents(spec, a, &at, e);
-	if (rc == 0)
-		rc = array_size_var(spec, a, e);
+	if (rc == 0) {
+		char *size = mem_fmt("%s.size", a->name);
+		if (a->rank == 0 && expr_scope_find(spec->scope, size) < 0)
+			rc = err_set(e, ERR_INPUT, "expected extents in brackets, as in %s: f32[n, n], or its sizes as `%s: {…}`",
+				     a->name, size);
+		else if (a->rank > 0 && expr_scope_find(spec->scope, size) >= 0)
+			rc = err_set(e, ERR_INPUT, "%s has extents in brackets and %s too; keep one of the two", a->name, size);
+		else if (a->rank == 0) {
+			rc = expr_parse(spec->scope, size, strlen(size), &a->dims[0], e);
+			a->rank = 1;
+		}
+		free(size);
+	}
 	if (rc < 0)
 		return rc;
 	rc = output_take(a, &at, e);

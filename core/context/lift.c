@@ -142,17 +142,6 @@ static void add_number(const char *s, size_t n, bool hlsl, struct buf *out)
 	free(text);
 }
 
-static void add_word(const struct lift *lift, const struct spec *spec, const char *s, size_t n, struct buf *out)
-{
-	const struct view *v = lift->hlsl ? view_of(s, n) : NULL;
-	char *base = v ? mem_strn(s, n - strlen(v->suffix)) : NULL;
-	if (base && v->wide && renames(lift, spec, base))
-		buf_addf(out, "%s%s", base, v->wide);
-	else
-		buf_add(out, s, n);
-	free(base);
-}
-
 static void rewrite(const struct lift *lift, const struct spec *spec, const char *text, struct buf *out)
 {
 	enum lex_kind kind;
@@ -160,9 +149,15 @@ static void rewrite(const struct lift *lift, const struct spec *spec, const char
 		n = lex_c(text, &kind);
 		if (kind == LEX_NUMBER)
 			add_number(text, n, lift->hlsl, out);
-		else if (kind == LEX_WORD)
-			add_word(lift, spec, text, n, out);
-		else
+		else if (kind == LEX_WORD) {
+			const struct view *v = lift->hlsl ? view_of(text, n) : NULL;
+			char *base = v ? mem_strn(text, n - strlen(v->suffix)) : NULL;
+			if (base && v->wide && renames(lift, spec, base))
+				buf_addf(out, "%s%s", base, v->wide);
+			else
+				buf_add(out, text, n);
+			free(base);
+		} else
 			buf_add(out, text, n);
 	}
 }

@@ -173,18 +173,6 @@ static const char *advice(const struct script *s, const char *message)
 	return found;
 }
 
-/* "NAME:3: what" → "NAME, line 3: what". */
-static int translate(struct script *s, const char *message, struct err *e)
-{
-	size_t n = strlen(s->name);
-	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
-		int line = atoi(message + n + 1);
-		const char *rest = strchr(message + n + 1, ':');
-		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
-	}
-	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
-}
-
 static int finish(struct script *s, int status, struct err *e)
 {
 	if (status == LUA_OK)
@@ -203,7 +191,14 @@ static int finish(struct script *s, int status, struct err *e)
 	if (status == LUA_ERRMEM)
 		return err_set(e, ERR_INPUT, "%s: more memory than a host script may use (%d MiB at once, %d MiB in total)",
 			       s->name, SCRIPT_MEMORY_MAX >> 20, SCRIPT_TRAFFIC_MAX >> 20);
-	return translate(s, message, e);
+	/* "NAME:3: what" → "NAME, line 3: what". */
+	size_t n = strlen(s->name);
+	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
+		int line = atoi(message + n + 1);
+		const char *rest = strchr(message + n + 1, ':');
+		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
+	}
+	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
 }
 
 void script_quote(struct script *s, const char *original)

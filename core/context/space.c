@@ -71,17 +71,6 @@ static int sort_rows(struct space *s, const char *file, const struct space_stop 
 	return rc;
 }
 
-static void find_sizes(struct space *s)
-{
-	size_t n = s->spec->var_count, inputs = s->spec->input_count;
-	for (size_t k = 0; k < s->points.count; k++)
-		if (k == 0 || compare_rows(s->points.rows + k * n, s->points.rows + (k - 1) * n, inputs) != 0)
-			*MEM_PUSH(s->starts, s->size_count) = k;
-	size_t sizes = s->size_count;
-	*MEM_PUSH(s->starts, s->size_count) = s->points.count;
-	s->size_count = sizes;
-}
-
 static int check_fixed(const struct enumerate_query *q, struct err *e)
 {
 	for (size_t k = 0; q->fixed && k < q->fixed->count; k++)
@@ -94,8 +83,15 @@ static int check_fixed(const struct enumerate_query *q, struct err *e)
 static int finish(struct space *s, const char *file, const struct space_stop *stop, struct err *e)
 {
 	int rc = sort_rows(s, file, stop, e);
-	if (rc == 0)
-		find_sizes(s);
+	if (rc == 0) {
+		size_t n = s->spec->var_count, inputs = s->spec->input_count;
+		for (size_t k = 0; k < s->points.count; k++)
+			if (k == 0 || compare_rows(s->points.rows + k * n, s->points.rows + (k - 1) * n, inputs) != 0)
+				*MEM_PUSH(s->starts, s->size_count) = k;
+		size_t sizes = s->size_count;
+		*MEM_PUSH(s->starts, s->size_count) = s->points.count;
+		s->size_count = sizes;
+	}
 	return rc;
 }
 

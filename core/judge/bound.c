@@ -174,19 +174,6 @@ static void join_errors(struct making *m)
 
 /* --- second pass: bounds --------------------------------------------------------------------------------------------------- */
 
-static void store(const struct making *m, size_t index, const struct bound_element *x)
-{
-	float f[2] = { (float)x->value, bound_round_up(x->bound) };
-	m->causes[index] = (uint8_t)x->cause;
-	if (m->o->type == DTYPE_F64) {
-		memcpy(m->values + index * 8, &x->value, 8);
-		memcpy(m->bounds + index * 8, &x->bound, 8);
-	} else {
-		memcpy(m->values + index * 4, &f[0], 4);
-		memcpy(m->bounds + index * 4, &f[1], 4);
-	}
-}
-
 static void bound_group(struct making *m, struct bound_tally *t, size_t at, const double *y, const double *b, size_t n)
 {
 	float kappa[BOUND_GROUP];
@@ -199,7 +186,16 @@ static void bound_group(struct making *m, struct bound_tally *t, size_t at, cons
 					   .scale = scale };
 		bound_element(&m->limits, m->errors->at, &x);
 		bound_tally_add(&m->limits, t, &x, at + i);
-		store(m, at + i, &x);
+		size_t index = at + i;
+		float f[2] = { (float)x.value, bound_round_up(x.bound) };
+		m->causes[index] = (uint8_t)x.cause;
+		if (m->o->type == DTYPE_F64) {
+			memcpy(m->values + index * 8, &x.value, 8);
+			memcpy(m->bounds + index * 8, &x.bound, 8);
+		} else {
+			memcpy(m->values + index * 4, &f[0], 4);
+			memcpy(m->bounds + index * 4, &f[1], 4);
+		}
 	}
 }
 

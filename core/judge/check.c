@@ -161,18 +161,6 @@ static void fail(struct check *c, char *take_reason)
 	c->reason = take_reason;
 }
 
-/* The first output that fails is shown; among those that pass, the one nearest to its limit. */
-static void show(struct check *c, const struct reference_output *o, const struct wire_compared *figures)
-{
-	free(c->output);
-	c->output = mem_str(o->name);
-	c->error = figures->worst_ratio > 0 ? fabs(figures->worst.got - figures->worst.want) : 0;
-	c->tolerance = figures->worst.bound;
-	c->figures = *figures;
-	c->rank = o->rank;
-	memcpy(c->dims, o->dims, sizeof c->dims);
-}
-
 /* ret_figures: of this output. */
 static int compare_output(struct trial *t, uint32_t k, const struct reference_output *o, uint32_t poison, struct check *c,
 			  struct wire_compared *ret_figures, struct err *e)
@@ -186,8 +174,16 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 	if (rc < 0)
 		return rc;
 	char *why = objection(o, t->variant->plan, ret_figures);
-	if (c->passed && (why || c->output == NULL || ret_figures->worst_ratio > c->figures.worst_ratio))
-		show(c, o, ret_figures);
+	if (c->passed && (why || c->output == NULL || ret_figures->worst_ratio > c->figures.worst_ratio)) {
+		/* The first output that fails is shown; among those that pass, the one nearest to its limit. */
+		free(c->output);
+		c->output = mem_str(o->name);
+		c->error = ret_figures->worst_ratio > 0 ? fabs(ret_figures->worst.got - ret_figures->worst.want) : 0;
+		c->tolerance = ret_figures->worst.bound;
+		c->figures = *ret_figures;
+		c->rank = o->rank;
+		memcpy(c->dims, o->dims, sizeof c->dims);
+	}
 	if (why && c->passed)
 		fail(c, why);
 	else

@@ -31,13 +31,6 @@ struct programs {
 	size_t count;
 };
 
-static void programs_fini(struct programs *p)
-{
-	while (p->count)
-		free(p->at[--p->count]);
-	free(p->at);
-}
-
 static bool is_program(const char *path)
 {
 	struct stat st;
@@ -339,7 +332,9 @@ static int ask_all(const struct eval *ev, const struct external_subject *s, cons
 		buf_fini(&r.out);
 		free(r.name);
 	}
-	programs_fini(&programs);
+	while (programs.count)
+		free(programs.at[--programs.count]);
+	free(programs.at);
 	free(question);
 	return rc;
 }

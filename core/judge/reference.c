@@ -303,23 +303,6 @@ static bool is_there(struct pool_worker *process, const struct reference *r)
 	return there;
 }
 
-/* The entry is the caller's last use of it; nobody finds it any more. */
-static void forget(struct references *refs, struct entry *entry)
-{
-	lock_take(&refs->lock);
-	struct entry **at = &refs->entries;
-	while (*at != entry)
-		at = &(*at)->next;
-	if (--entry->users == 0) {
-		*at = entry->next;
-		refs->bytes -= entry->bytes;
-		entry_free(entry);
-	} else {
-		entry->key[0] = 0;
-	}
-	lock_release(&refs->lock);
-}
-
 /* As enter(), but a resident reference is only found while its truths are on the device. */
 static int enter_present(const struct reference_source *j, struct pool_worker *process, const char *key, struct entry **ret_entry,
 			 struct err *e)
@@ -337,7 +320,20 @@ static int enter_present(const struct reference_source *j, struct pool_worker *p
 			reference_release(j->ev->references, &entry->reference);
 		return rc;
 	}
-	forget(j->ev->references, entry);
+	/* The entry is the caller's last use of it; nobody finds it any more. */
+	struct references *refs = j->ev->references;
+	lock_take(&refs->lock);
+	struct entry **at = &refs->entries;
+	while (*at != entry)
+		at = &(*at)->next;
+	if (--entry->users == 0) {
+		*at = entry->next;
+		refs->bytes -= entry->bytes;
+		entry_free(entry);
+	} else {
+		entry->key[0] = 0;
+	}
+	lock_release(&refs->lock);
 	*ret_entry = NULL;
 	return 0;
 }

@@ -140,17 +140,6 @@ static void note(struct running *r, const char *name, const char *unfit)
 	buf_addf(&r->log, !unfit ? "passed %s\n" : r->needless ? "not needed %s: %s\n" : SUITE_GAP "%s: %s\n", name, unfit);
 }
 
-/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own
- * included. */
-static void note_errors(struct running *r)
-{
-	const struct wire_compared *f = &r->check.figures;
-	double rms = f->ref_norm / sqrt((double)f->elements);
-	if (r->check.output && rms > 0)
-		buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n", r->check.output,
-			 f->error, f->max_abs / rms);
-}
-
 /* Whether such values differ from the declared ones in any input. */
 static bool applies(const struct plan *plan, enum plan_values values)
 {
@@ -200,7 +189,13 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	if (r->check.passed)
 		note(r, x->name, unfit);
 	if (r->check.passed && !unfit) {
-		note_errors(r);
+		/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own
+		 * included. */
+		const struct wire_compared *f = &r->check.figures;
+		double rms = f->ref_norm / sqrt((double)f->elements);
+		if (r->check.output && rms > 0)
+			buf_addf(&r->log, "\t%s: relative error %.2e, the largest %.2e of its root mean square\n", r->check.output,
+				 f->error, f->max_abs / rms);
 		r->told |= r->check.tells;
 		if (r->weak == NULL)
 			r->weak = mem_str(r->check.weak);
@@ -216,14 +211,6 @@ static bool all_closed(const struct plan *plan, enum plan_values values)
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		closed = closed && (plan->buffers[i].closed || !plan_values_apply(&plan->buffers[i], values));
 	return closed;
-}
-
-static void name_step(struct check *c, const struct step *x, const struct plan *plan)
-{
-	bool says = x->why && !(strstr(x->why, "domain") && all_closed(plan, x->values));
-	char *when = mem_fmt("%s%s%s", x->name, says ? ": " : "", says ? x->why : "");
-	check_name(c, when);
-	free(when);
 }
 
 static int check_reuse(struct running *r, struct check *c, char **ret_unfit, struct err *e)
@@ -460,8 +447,12 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 			continue;
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
 		rc = run_step(&r, x, &unfit, e);
-		if (rc == 0 && i > 0)
-			name_step(&r.check, x, r.trial.variant->plan);
+		if (rc == 0 && i > 0) {
+			bool says = x->why && !(strstr(x->why, "domain") && all_closed(r.trial.variant->plan, x->values));
+			char *when = mem_fmt("%s%s%s", x->name, says ? ": " : "", says ? x->why : "");
+			check_name(&r.check, when);
+			free(when);
+		}
 	}
 	if (rc == 0 && r.check.passed && request->full && !r.told && r.weak) {
 		struct err why = ERR_INIT;

@@ -149,14 +149,6 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 	return a;
 }
 
-/* Where the first of a size hangs, the next one gets what only the first one gets. */
-static void pass_on(struct samples *p, size_t i)
-{
-	if (p->at[i].first && p->at[i].finding.check.code == ERR_TIMEOUT && i + 1 < p->count &&
-	    p->at[i + 1].finding.seed == p->at[i].finding.seed)
-		p->at[i + 1].first = true;
-}
-
 static int judge_all(const struct eval *ev, const struct validate_request *q, struct samples *p, struct err *e)
 {
 	struct reference_source judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
@@ -168,8 +160,12 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
 			rc = judge_one(&judge, q, device, &p->at[i], e);
-		if (rc == 0)
-			pass_on(p, i);
+		if (rc == 0) {
+			/* Where the first of a size hangs, the next one gets what only the first one gets. */
+			if (p->at[i].first && p->at[i].finding.check.code == ERR_TIMEOUT && i + 1 < p->count &&
+			    p->at[i + 1].finding.seed == p->at[i].finding.seed)
+				p->at[i + 1].first = true;
+		}
 		if (rc == 0)
 			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
 	}
@@ -356,17 +352,6 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 	}
 }
 
-/* What the front matter narrows, and which of the baseline's sizes are not accepted. */
-static void find_limits(const struct validate_request *q, const struct samples *p, struct validate_result *r)
-{
-	char *declared = limits_declared(q->baseline, q->parent, q->ctx);
-	if (declared || p->refused.len)
-		r->limits =
-			mem_fmt("%s%s%s%s", declared ? declared : "", declared && p->refused.len ? "; " : "",
-				p->refused.len ? "not accepted: " : "", p->refused.len ? buf_text((struct buf *)&p->refused) : "");
-	free(declared);
-}
-
 static int compare_domain(const struct validate_request *q, struct validate_result *r, struct err *e)
 {
 	struct domain d;
@@ -464,8 +449,16 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 		rc = compare_domain(q, r, e);
 	if (rc == 0) {
 		count_findings(&samples, r);
-		if (execute)
-			find_limits(q, &samples, r);
+		if (execute) {
+			/* What the front matter narrows, and which of the baseline's sizes are not accepted. */
+			char *declared = limits_declared(q->baseline, q->parent, q->ctx);
+			if (declared || samples.refused.len)
+				r->limits =
+					mem_fmt("%s%s%s%s", declared ? declared : "", declared && samples.refused.len ? "; " : "",
+						samples.refused.len ? "not accepted: " : "",
+						samples.refused.len ? buf_text((struct buf *)&samples.refused) : "");
+			free(declared);
+		}
 		summarise(r, execute, samples.pruned_why.text);
 	}
 	samples_fini(&samples);

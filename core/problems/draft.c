@@ -216,29 +216,6 @@ static void write_inputs(struct drafting *d, struct buf *out)
 		}
 }
 
-static void write_context(struct drafting *d, struct buf *out)
-{
-	buf_addf(out, "---\nkernel: %s\nbackend: %s\ninputs:\n", d->source.kernels[0].name, d->backend);
-	write_inputs(d, out);
-	for (size_t i = 0; i < d->tune_count; i++)
-		buf_addf(out, "%s%s", i ? "" : "tune:\n", d->tune[i].line ? d->tune[i].line : "");
-	buf_addf(out, "---\n```%s\n", d->backend);
-	write_device(d, out);
-	buf_adds(out, "```\n```macros\n```\n```lua host\n");
-	for (size_t i = 0; i < d->entry_count; i++)
-		if (d->entries[i].scratch && d->entries[i].line)
-			buf_adds(out, d->entries[i].line);
-	buf_addf(out, "%s%s```\n", buf_text(&d->locals), buf_text(&d->host));
-}
-
-static void add_notes(struct drafting *d)
-{
-	if (d->tune_count)
-		draft_note(d, "tuning parameters have the file's values only: widen them where the kernel works with others");
-	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and "
-		      "bytes: give rates");
-}
-
 static int make(struct drafting *d, const char *const *declared, size_t count, struct err *e)
 {
 	struct buf text = BUF_INIT;
@@ -251,8 +228,21 @@ static int make(struct drafting *d, const char *const *declared, size_t count, s
 	rc = draft_declared_all_used(&d->declared, e);
 	if (rc < 0)
 		return rc;
-	add_notes(d);
-	write_context(d, &text);
+	if (d->tune_count)
+		draft_note(d, "tuning parameters have the file's values only: widen them where the kernel works with others");
+	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and "
+		      "bytes: give rates");
+	buf_addf(&text, "---\nkernel: %s\nbackend: %s\ninputs:\n", d->source.kernels[0].name, d->backend);
+	write_inputs(d, &text);
+	for (size_t i = 0; i < d->tune_count; i++)
+		buf_addf(&text, "%s%s", i ? "" : "tune:\n", d->tune[i].line ? d->tune[i].line : "");
+	buf_addf(&text, "---\n```%s\n", d->backend);
+	write_device(d, &text);
+	buf_adds(&text, "```\n```macros\n```\n```lua host\n");
+	for (size_t i = 0; i < d->entry_count; i++)
+		if (d->entries[i].scratch && d->entries[i].line)
+			buf_adds(&text, d->entries[i].line);
+	buf_addf(&text, "%s%s```\n", buf_text(&d->locals), buf_text(&d->host));
 	d->out->text = buf_steal(&text);
 	if (d->out->question_count == 0)
 		draft_original_check(d);

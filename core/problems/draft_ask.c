@@ -77,13 +77,6 @@ struct lines {
 	size_t count;
 };
 
-static void lines_fini(struct lines *l)
-{
-	for (size_t i = 0; i < l->count; i++)
-		free(l->at[i]);
-	free(l->at);
-}
-
 /* The lines of a block without blank ones and comments. False with *ret_complaint when there are none or too many. */
 static bool split(const char *block, struct lines *ret_lines, char **ret_complaint)
 {
@@ -159,7 +152,9 @@ static int take(const struct draft_ask_request *q, const struct model_answer *an
 				rc = q->judge(q->arg, &r->draft, ret_complaint, e);
 		}
 	}
-	lines_fini(&lines);
+	for (size_t i = 0; i < lines.count; i++)
+		free(lines.at[i]);
+	free(lines.at);
 	free(block);
 	return rc;
 }

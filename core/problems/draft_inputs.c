@@ -184,18 +184,6 @@ static void ask_role(struct drafting *d, const struct drafting_entry *x, const c
 		       n, known ? "" : "how many elements, and ", n, type, size, n, type, size, n, type, size);
 }
 
-static void ask_extents(struct drafting *d, const struct drafting_entry *x, const char *role, const char *type)
-{
-	if (x->scratch)
-		draft_question(d,
-			       "%s: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&%s, "
-			       "…), or declare \"local %s = alloc({\"%s\", n}, \"%s\")\"",
-			       x->name, x->host, x->name, type, x->name);
-	else
-		draft_question(d, "%s: how many elements? The file does not say: declare \"%s: %s%s[n]\" with its extents", x->name,
-			       x->name, role, type);
-}
-
 static void array_line(struct drafting *d, struct drafting_entry *x)
 {
 	struct buf size = BUF_INIT;
@@ -206,8 +194,18 @@ static void array_line(struct drafting *d, struct drafting_entry *x)
 	} else if (!extents(d, x, &size)) {
 		if (x->unsure && !x->written && !x->scratch)
 			ask_role(d, x, type, NULL);
-		else
-			ask_extents(d, x, role, type);
+		else {
+			if (x->scratch)
+				draft_question(d,
+					       "%s: how many elements does this intermediate result have? Allocate it in the file, "
+					       "cudaMalloc(&%s, "
+					       "…), or declare \"local %s = alloc({\"%s\", n}, \"%s\")\"",
+					       x->name, x->host, x->name, type, x->name);
+			else
+				draft_question(
+					d, "%s: how many elements? The file does not say: declare \"%s: %s%s[n]\" with its extents",
+					x->name, x->name, role, type);
+		}
 	} else if (x->scratch) {
 		x->line = mem_fmt("local %s = alloc({\"%s\", %s}, \"%s\")\n", x->name, type, buf_text(&size), x->name);
 	} else if (x->unsure && !x->written) {

@@ -182,23 +182,6 @@ static void block_part(struct drafting *d, const struct source_launch *launch, c
 	free(host);
 }
 
-static void write_block(struct drafting *d, const struct source_launch *launch, struct buf *out)
-{
-	const struct tokens *t;
-	struct source_range parts[3];
-	char *local = local_name(d, launch, "block");
-	if (!take_local(d, local, out)) {
-		size_t n = draft_launches_parts(&d->source, launch->block, &t, parts);
-		buf_adds(out, "{");
-		for (size_t i = 0; i < n; i++) {
-			buf_adds(out, i ? ", " : "");
-			block_part(d, launch, t, parts[i], i, out);
-		}
-		buf_adds(out, "}");
-	}
-	free(local);
-}
-
 /* A grid that cannot be read is asked for as a whole: an unexplained word may stand for all three dimensions. */
 static void write_grid(struct drafting *d, const struct source_launch *launch)
 {
@@ -263,7 +246,19 @@ static void write_shared(struct drafting *d, const struct source_launch *launch)
 static void write_launch(struct drafting *d, const struct source_launch *launch, const char *args)
 {
 	struct buf block = BUF_INIT;
-	write_block(d, launch, &block);
+	const struct tokens *t;
+	struct source_range parts[3];
+	char *local = local_name(d, launch, "block");
+	if (!take_local(d, local, &block)) {
+		size_t n = draft_launches_parts(&d->source, launch->block, &t, parts);
+		buf_adds(&block, "{");
+		for (size_t i = 0; i < n; i++) {
+			buf_adds(&block, i ? ", " : "");
+			block_part(d, launch, t, parts[i], i, &block);
+		}
+		buf_adds(&block, "}");
+	}
+	free(local);
 	buf_addf(&d->host, "launch(\"%s\", ", d->source.kernels[launch->kernel].name);
 	write_grid(d, launch);
 	buf_addf(&d->host, ", %s, {%s}", buf_text(&block), args);

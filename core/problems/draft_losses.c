@@ -145,9 +145,11 @@ static void note_calls(struct drafting *d)
 	}
 }
 
-/* Copies between device buffers, by their direction; the other directions are inputs and results. */
-static void note_copies(struct drafting *d)
+void draft_losses(struct drafting *d)
 {
+	note_launches(d);
+	note_calls(d);
+	/* Copies between device buffers, by their direction; the other directions are inputs and results. */
 	static const char *const directions[] = { "cudaMemcpyDeviceToDevice", "hipMemcpyDeviceToDevice" };
 	const struct tokens *t = &d->source.tokens;
 	for (size_t i = 0; i < t->count; i++)
@@ -157,11 +159,4 @@ static void note_copies(struct drafting *d)
 					   "line %u: not in the draft: a copy between device buffers; add copy(…) to the host code "
 					   "if the kernels need it",
 					   draft_source_line(&d->source, i));
-}
-
-void draft_losses(struct drafting *d)
-{
-	note_launches(d);
-	note_calls(d);
-	note_copies(d);
 }

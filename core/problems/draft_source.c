@@ -361,25 +361,6 @@ static void read_dim3(struct source *s, size_t name)
 	}
 }
 
-static void read_variables(struct source *s)
-{
-	const struct tokens *t = &s->tokens;
-	for (size_t i = 1; i + 2 < t->count; i++) {
-		if (t->at[i].kind != TOKEN_NAME || t->at[i - 1].kind == TOKEN_DIRECTIVE || draft_source_in_kernel(s, i))
-			continue;
-		bool declared = t->at[i - 1].kind == TOKEN_NAME || draft_token_is(&t->at[i - 1], ",");
-		if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "(")) {
-			read_dim3(s, i);
-		} else if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "=") &&
-			   draft_token_is(&t->at[i + 2], "dim3")) {
-			add_variable(s, &t->at[i], i + 4, draft_tokens_close(t, i + 3, t->count) - 1, true);
-		} else if (declared && draft_token_is(&t->at[i + 1], "=")) {
-			size_t end = draft_tokens_find(t, i + 2, t->count, ";"), comma = draft_tokens_find(t, i + 2, end, ",");
-			add_variable(s, &t->at[i], i + 2, comma < end ? comma : end, false);
-		}
-	}
-}
-
 static void read_buffers(struct source *s)
 {
 	static const char *const calls[] = { "cudaMalloc", "cudaMallocManaged", "hipMalloc", "hipMallocManaged",
@@ -437,7 +418,21 @@ int draft_source_read(const char *text, struct source *ret_source, struct err *e
 		return rc;
 	}
 	read_defines(s);
-	read_variables(s);
+	const struct tokens *t = &s->tokens;
+	for (size_t i = 1; i + 2 < t->count; i++) {
+		if (t->at[i].kind != TOKEN_NAME || t->at[i - 1].kind == TOKEN_DIRECTIVE || draft_source_in_kernel(s, i))
+			continue;
+		bool declared = t->at[i - 1].kind == TOKEN_NAME || draft_token_is(&t->at[i - 1], ",");
+		if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "(")) {
+			read_dim3(s, i);
+		} else if (draft_token_is(&t->at[i - 1], "dim3") && draft_token_is(&t->at[i + 1], "=") &&
+			   draft_token_is(&t->at[i + 2], "dim3")) {
+			add_variable(s, &t->at[i], i + 4, draft_tokens_close(t, i + 3, t->count) - 1, true);
+		} else if (declared && draft_token_is(&t->at[i + 1], "=")) {
+			size_t end = draft_tokens_find(t, i + 2, t->count, ";"), comma = draft_tokens_find(t, i + 2, end, ",");
+			add_variable(s, &t->at[i], i + 2, comma < end ? comma : end, false);
+		}
+	}
 	read_buffers(s);
 	read_launches(s);
 	return 0;

@@ -87,8 +87,14 @@ static void describe_launch(const struct plan_launch *l, struct buf *out)
 	buf_addf(out, "%s\n", l->cooperative ? ", cooperative" : "");
 }
 
-static void describe_plan(const struct plan *plan, struct buf *out)
+static void head(const struct export_request *q, const char *what, struct buf *out)
 {
+	char *params = params_text(q->params);
+	buf_addf(out, "// %s: %s\n// Configuration: %s\n", context_kernel(q->ctx), what, *params ? params : "no parameters");
+	if (q->provenance && *q->provenance)
+		export_comment(out, q->provenance);
+	buf_addf(out, "// Exported by peakd %s. What happens, in this order:\n", PEAKD_VERSION);
+	const struct plan *plan = q->plan;
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_op *op = &plan->ops[i];
 		switch (op->kind) {
@@ -104,16 +110,6 @@ static void describe_plan(const struct plan *plan, struct buf *out)
 		case PLAN_OP_GEMM: break; /* never of a context */
 		}
 	}
-}
-
-static void head(const struct export_request *q, const char *what, struct buf *out)
-{
-	char *params = params_text(q->params);
-	buf_addf(out, "// %s: %s\n// Configuration: %s\n", context_kernel(q->ctx), what, *params ? params : "no parameters");
-	if (q->provenance && *q->provenance)
-		export_comment(out, q->provenance);
-	buf_addf(out, "// Exported by peakd %s. What happens, in this order:\n", PEAKD_VERSION);
-	describe_plan(q->plan, out);
 	free(params);
 }
 

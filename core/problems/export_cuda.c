@@ -56,22 +56,6 @@ static int add_table(const struct plan_buffer *b, const char *prefix, size_t i, 
 	return 0;
 }
 
-static void add_buffer(const struct plan_buffer *b, const char *prefix, size_t i, struct buf *out)
-{
-	uint64_t rows = 1;
-	for (unsigned k = 0; k + 1 < b->rank; k++)
-		rows *= (uint64_t)b->dims[k];
-	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
-	buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ", b->name,
-		 types[b->type], role_name(b->role), fill_name(filled ? b->fill : PLAN_ZEROS), filled ? b->lo : 0,
-		 filled ? b->hi : 0, (unsigned long long)rows, (long long)b->dims[b->rank - 1], (long long)b->ld,
-		 (unsigned long long)b->bytes);
-	if (b->role == PLAN_TABLE)
-		buf_addf(out, "%s_table%zu },\n", prefix, i);
-	else
-		buf_adds(out, "nullptr },\n");
-}
-
 static int add_buffers(const struct plan *plan, const char *prefix, const char *storage, struct buf *out, struct err *e)
 {
 	int rc = 0;
@@ -79,8 +63,22 @@ static int add_buffers(const struct plan *plan, const char *prefix, const char *
 		if (plan->buffers[i].role == PLAN_TABLE)
 			rc = add_table(&plan->buffers[i], prefix, i, out, e);
 	buf_addf(out, "%sconst peakd::buffer %s_buffers[] = {\n", storage, prefix);
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		add_buffer(&plan->buffers[i], prefix, i, out);
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		uint64_t rows = 1;
+		for (unsigned k = 0; k + 1 < plan->buffers[i].rank; k++)
+			rows *= (uint64_t)plan->buffers[i].dims[k];
+		bool filled = plan->buffers[i].role == PLAN_IN || plan->buffers[i].role == PLAN_INOUT;
+		buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ",
+			 plan->buffers[i].name, types[plan->buffers[i].type], role_name(plan->buffers[i].role),
+			 fill_name(filled ? plan->buffers[i].fill : PLAN_ZEROS), filled ? plan->buffers[i].lo : 0,
+			 filled ? plan->buffers[i].hi : 0, (unsigned long long)rows,
+			 (long long)plan->buffers[i].dims[plan->buffers[i].rank - 1], (long long)plan->buffers[i].ld,
+			 (unsigned long long)plan->buffers[i].bytes);
+		if (plan->buffers[i].role == PLAN_TABLE)
+			buf_addf(out, "%s_table%zu },\n", prefix, i);
+		else
+			buf_adds(out, "nullptr },\n");
+	}
 	buf_addf(out, "};\n%sconst size_t %s_count = %zu;\n\n", storage, prefix, plan->buffer_count);
 	return rc;
 }
@@ -159,32 +157,27 @@ static void add_map(const struct plan_map *m, size_t i, struct buf *out)
 
 /* --- operations --------------------------------------------------------------------------------------------------------------- */
 
-/* A scalar as a C++ variable of its exact bytes. */
-static void add_scalar(const struct plan_arg *a, size_t k, struct buf *out)
-{
-	unsigned char bytes[8] = { 0 };
-	size_t n = dtype_size(a->type);
-	if (dtype_is_float(a->type))
-		dtype_store(a->type, bytes, a->f);
-	else
-		memcpy(bytes, &a->i, n); /* little-endian, as every machine with a GPU */
-	buf_addf(out, "\t\talignas(8) unsigned char s%zu[] = {", k);
-	for (size_t i = 0; i < n; i++)
-		buf_addf(out, " %u,", bytes[i]);
-	if (dtype_is_float(a->type))
-		buf_addf(out, " }; // %s = %.9g\n", *a->name ? a->name : dtype_name(a->type), a->f);
-	else
-		buf_addf(out, " }; // %s = %lld\n", *a->name ? a->name : dtype_name(a->type), (long long)a->i);
-}
-
 static void add_launch(const struct plan_launch *l, const char *suffix, struct buf *out)
 {
 	buf_adds(out, "\t{\n");
 	for (size_t k = 0; k < l->arg_count; k++) {
 		const struct plan_arg *a = &l->args[k];
-		if (a->kind == PLAN_ARG_SCALAR)
-			add_scalar(a, k, out);
-		else if (a->kind == PLAN_ARG_BUFFER)
+		if (a->kind == PLAN_ARG_SCALAR) {
+			/* A scalar as a C++ variable of its exact bytes. */
+			unsigned char bytes[8] = { 0 };
+			size_t n = dtype_size(a->type);
+			if (dtype_is_float(a->type))
+				dtype_store(a->type, bytes, a->f);
+			else
+				memcpy(bytes, &a->i, n); /* little-endian, as every machine with a GPU */
+			buf_addf(out, "\t\talignas(8) unsigned char s%zu[] = {", k);
+			for (size_t i = 0; i < n; i++)
+				buf_addf(out, " %u,", bytes[i]);
+			if (dtype_is_float(a->type))
+				buf_addf(out, " }; // %s = %.9g\n", *a->name ? a->name : dtype_name(a->type), a->f);
+			else
+				buf_addf(out, " }; // %s = %lld\n", *a->name ? a->name : dtype_name(a->type), (long long)a->i);
+		} else if (a->kind == PLAN_ARG_BUFFER)
 			buf_addf(out, "\t\tvoid *p%zu = device[%u];\n", k, a->index);
 	}
 	buf_adds(out, "\t\tvoid *arguments[] = {");
@@ -250,19 +243,6 @@ static void add_includes(const struct plan *plan, const char *stem, struct buf *
 
 /* --- the two files ------------------------------------------------------------------------------------------------------------ */
 
-static void add_build(const struct export_request *q, const char *stem, struct buf *out)
-{
-	const struct spec *spec = context_spec(q->ctx);
-	buf_addf(out, "// Build and run (-arch=native is this machine's GPU; name one with its features otherwise: sm_90a):\n"
-		      "//   nvcc -std=c++17 -O3 -arch=native");
-	for (size_t i = 0; i < spec->option_count; i++)
-		buf_addf(out, " %s", spec->options[i]);
-	buf_addf(out, " -o %s %s_main.cu", stem, stem);
-	if (q->reference)
-		buf_addf(out, " %s_reference.cu", stem);
-	buf_addf(out, " && ./%s\n", stem);
-}
-
 static void add_check(const struct export_request *q, struct buf *out)
 {
 	const struct spec *spec = context_spec(q->ctx);
@@ -285,7 +265,15 @@ static void add_check(const struct export_request *q, struct buf *out)
 int export_cuda_main(const struct export_request *q, const char *stem, struct buf *out, struct err *e)
 {
 	double flops = spec_flops(context_spec(q->ctx), q->params);
-	add_build(q, stem, out);
+	const struct spec *spec = context_spec(q->ctx);
+	buf_addf(out, "// Build and run (-arch=native is this machine's GPU; name one with its features otherwise: sm_90a):\n"
+		      "//   nvcc -std=c++17 -O3 -arch=native");
+	for (size_t i = 0; i < spec->option_count; i++)
+		buf_addf(out, " %s", spec->options[i]);
+	buf_addf(out, " -o %s %s_main.cu", stem, stem);
+	if (q->reference)
+		buf_addf(out, " %s_reference.cu", stem);
+	buf_addf(out, " && ./%s\n", stem);
 	add_includes(q->plan, stem, out);
 	buf_addf(out, "#include \"%s.cu\"\n\n", stem);
 	export_undefines(out, q->ctx, q->params);

@@ -176,14 +176,6 @@ void query_start(struct query *q, struct db *db, const char *name, const struct 
 		q->rc = bind(q->stmt, ++q->put, values);
 }
 
-/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is
- * refused (query_init), and says why, even when the caller ignored the first failure. */
-static void keep_loss(struct db *db, const struct err *why)
-{
-	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
-		db->lost = mem_str(why->text);
-}
-
 int query_next(struct query *q, struct err *e)
 {
 	if (q->rc == SQLITE_OK) {
@@ -201,7 +193,11 @@ int query_next(struct query *q, struct err *e)
 	}
 	struct err why = ERR_INIT;
 	int rc = query_error(q->db, q->rc, q->name, &why);
-	keep_loss(q->db, &why);
+	/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is
+	 * refused (query_begin), and says why, even when the caller ignored the first failure. */
+	struct db *db = q->db;
+	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
+		db->lost = mem_str(why.text);
 	if (e)
 		*e = why;
 	return rc;
@@ -212,15 +208,10 @@ int64_t query_get_int(struct query *q)
 	return sqlite3_column_int64(q->stmt, q->got++);
 }
 
-static bool is_null(const struct query *q)
-{
-	assert(q->got < sqlite3_column_count(q->stmt));
-	return sqlite3_column_type(q->stmt, q->got) == SQLITE_NULL;
-}
-
 char *query_get_text(struct query *q)
 {
-	bool none = is_null(q);
+	assert(q->got < sqlite3_column_count(q->stmt));
+	bool none = sqlite3_column_type(q->stmt, q->got) == SQLITE_NULL;
 	const void *text = sqlite3_column_blob(q->stmt, q->got);
 	size_t n = (size_t)sqlite3_column_bytes(q->stmt, q->got++);
 	return none ? NULL : mem_strn(text ? text : "", n);

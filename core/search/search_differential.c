@@ -51,24 +51,6 @@ static size_t pick(struct state *s, size_t best)
 	return s->told[a < b ? a : b].point;
 }
 
-/* A fast point plus the scaled difference of two others, crossed with a third. Returns SEARCH_NONE when it is not in
- * the space. */
-static size_t mutant(struct state *s, uint16_t *indices)
-{
-	const struct search_grid *grid = &s->grid;
-	size_t target = pick(s, POPULATION), base = pick(s, POPULATION / 4), a = pick(s, POPULATION), b = pick(s, POPULATION);
-	size_t always = search_shuffle_below(&s->random, grid->dims + 1);
-	for (size_t d = 0; d < grid->dims; d++) {
-		double step = (double)search_grid_index(grid, a, d) - (double)search_grid_index(grid, b, d);
-		/* Half a step of noise, because rounding would remove every small difference. */
-		double value = round(search_grid_index(grid, base, d) + FORCE * step + search_shuffle_uniform(&s->random) - 0.5);
-		indices[d] = search_grid_index(grid, target, d);
-		if (d == always || search_shuffle_uniform(&s->random) < CROSSOVER)
-			indices[d] = (uint16_t)fmin(fmax(value, 0), (double)(grid->sizes[d] - 1));
-	}
-	return search_grid_find(grid, indices);
-}
-
 /* Random points first; then mutants, or else something near one of the fastest, or else random points again. */
 static size_t ask(void *state)
 {
@@ -76,8 +58,24 @@ static size_t ask(void *state)
 	size_t point = SEARCH_NONE;
 	if (s->asked++ >= POPULATION && s->told_count >= ENOUGH) {
 		uint16_t *indices = MEM_NEW_N(uint16_t, s->grid.dims + 1);
-		for (int i = 0; i < TRIES && (point == SEARCH_NONE || s->taken[point]); i++)
-			point = mutant(s, indices);
+		for (int i = 0; i < TRIES && (point == SEARCH_NONE || s->taken[point]); i++) {
+			/* A fast point plus the scaled difference of two others, crossed with a third. Returns SEARCH_NONE when it is not in
+			 * the space. */
+			const struct search_grid *grid = &s->grid;
+			size_t target = pick(s, POPULATION), base = pick(s, POPULATION / 4), a = pick(s, POPULATION),
+			       b = pick(s, POPULATION);
+			size_t always = search_shuffle_below(&s->random, grid->dims + 1);
+			for (size_t d = 0; d < grid->dims; d++) {
+				double step = (double)search_grid_index(grid, a, d) - (double)search_grid_index(grid, b, d);
+				/* Half a step of noise, because rounding would remove every small difference. */
+				double value = round(search_grid_index(grid, base, d) + FORCE * step +
+						     search_shuffle_uniform(&s->random) - 0.5);
+				indices[d] = search_grid_index(grid, target, d);
+				if (d == always || search_shuffle_uniform(&s->random) < CROSSOVER)
+					indices[d] = (uint16_t)fmin(fmax(value, 0), (double)(grid->sizes[d] - 1));
+			}
+			point = search_grid_find(grid, indices);
+		}
 		free(indices);
 		size_t centre = pick(s, POPULATION);
 		for (int i = 0; i < TRIES && (point == SEARCH_NONE || s->taken[point]); i++)

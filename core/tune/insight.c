@@ -140,19 +140,6 @@ static void learn(struct study *s, struct search_shuffle *random)
 	free(y);
 }
 
-static void predict(struct study *s, struct search_shuffle *random)
-{
-	size_t all = s->grid.space->count;
-	float *x = MEM_NEW_N(float, s->grid.features + 1);
-	s->count = all < SAMPLE ? all : SAMPLE;
-	for (size_t i = 0; i < s->count; i++) {
-		s->sample[i] = search_shuffle_draw(random);
-		search_grid_features(&s->grid, s->sample[i], x);
-		s->value[i] = search_trees_predict(&s->trees, x, &s->spread[i]);
-	}
-	free(x);
-}
-
 /* Variance of the sample's averages, grouped by the value of parameter a, or of a and b (when b < dims). */
 static double explained(const struct study *s, size_t a, size_t b)
 {
@@ -255,7 +242,15 @@ static void model(struct study *s, struct buf *out)
 	buf_addf(out, "tried: %zu of %zu valid configurations (%.3g %%)\n", s->seen_count, space->count,
 		 100 * (double)s->seen_count / (double)space->count);
 	if (s->timed >= ENOUGH && s->grid.dims > 0) {
-		predict(s, &random);
+		size_t all = s->grid.space->count;
+		float *x = MEM_NEW_N(float, s->grid.features + 1);
+		s->count = all < SAMPLE ? all : SAMPLE;
+		for (size_t i = 0; i < s->count; i++) {
+			s->sample[i] = search_shuffle_draw(&random);
+			search_grid_features(&s->grid, s->sample[i], x);
+			s->value[i] = search_trees_predict(&s->trees, x, &s->spread[i]);
+		}
+		free(x);
 		importance(s, out);
 		outlook(s, out);
 	} else {

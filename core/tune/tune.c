@@ -40,19 +40,6 @@ static bool out_of_time(const struct tuner *u)
 	       (u->q->device_seconds > 0 && u->result.device_s >= u->q->device_seconds);
 }
 
-static void show_best(const struct tuner *u, char text[32])
-{
-	double ns = u->finalist_count ? u->finalists[0].value : INFINITY;
-	if (!isfinite(ns))
-		snprintf(text, 32, "none yet");
-	else if (strcmp(objective_unit(u->objective), "ns") != 0)
-		snprintf(text, 32, "%.4g %s", ns, objective_unit(u->objective));
-	else if (ns < 1e6)
-		snprintf(text, 32, "%.3g us", ns / 1e3);
-	else
-		snprintf(text, 32, "%.4g ms", ns / 1e6);
-}
-
 static void show_duration(double seconds, char text[32])
 {
 	if (seconds < 90)
@@ -74,7 +61,15 @@ static void report(const struct tuner *u)
 {
 	const struct tune_result *r = &u->result;
 	char best[32], left[32];
-	show_best(u, best);
+	double ns = u->finalist_count ? u->finalists[0].value : INFINITY;
+	if (!isfinite(ns))
+		snprintf(best, 32, "none yet");
+	else if (strcmp(objective_unit(u->objective), "ns") != 0)
+		snprintf(best, 32, "%.4g %s", ns, objective_unit(u->objective));
+	else if (ns < 1e6)
+		snprintf(best, 32, "%.3g us", ns / 1e3);
+	else
+		snprintf(best, 32, "%.4g ms", ns / 1e6);
 	show_duration(remaining(u, u->planned > r->tried ? u->planned - r->tried : 0), left);
 	eval_progress(u->ev, (double)r->tried, (double)u->planned,
 		      "tune %zu/%zu, best %s (not validated yet), %zu pruned, %zu failed, %s left", r->tried, u->planned, best,
@@ -121,34 +116,6 @@ static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_tri
 	return rc;
 }
 
-/* Runs until the search has nothing more, or time is over. */
-static int record_lane(struct tuner *u, struct tune_lanes *lanes, struct err *e)
-{
-	struct tune_tried *t;
-	int rc = 0;
-	int64_t waited = u->waited_ns;
-	while (rc == 0 && !out_of_time(u) && (t = tune_lanes_take(lanes, true)) != NULL) {
-		rc = take_batch(u, lanes, t, e);
-		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_lanes_time(lanes).waiting);
-		if (rc == 0)
-			rc = cancel_check(u->ev->cancel, e);
-	}
-	/* Cancelled lanes end as if the search were over. */
-	return rc < 0 ? rc : cancel_check(u->ev->cancel, e);
-}
-
-/* Finalists are validated on another device. */
-static void leave_first(struct tuner *u, size_t left)
-{
-	pool_give(u->device);
-	u->device = NULL;
-	u->left = *u->q;
-	u->left.facts = &u->q->facts[left];
-	u->left.device_count = 1;
-	u->q = &u->left;
-	u->judge.facts = u->to.facts = u->left.facts;
-}
-
 /* Stops the lanes. */
 static int note_devices(struct tuner *u, struct tune_lanes *lanes, struct err *e)
 {
@@ -165,8 +132,16 @@ static int note_devices(struct tuner *u, struct tune_lanes *lanes, struct err *e
 			e, ERR_CRASH,
 			"no device is left (%s): what was measured is kept, and the same tune with resume continues from there",
 			lost);
-	if (left > 0)
-		leave_first(u, left);
+	if (left > 0) {
+		/* Finalists are validated on another device. */
+		pool_give(u->device);
+		u->device = NULL;
+		u->left = *u->q;
+		u->left.facts = &u->q->facts[left];
+		u->left.device_count = 1;
+		u->q = &u->left;
+		u->judge.facts = u->to.facts = u->left.facts;
+	}
 	return 0;
 }
 
@@ -178,7 +153,18 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 	int rc = tune_lanes_new(u, search, &lanes, e);
 	if (rc < 0)
 		return rc;
-	rc = record_lane(u, lanes, e);
+	/* Runs until the search has nothing more, or time is over. */
+	struct tune_tried *t;
+	rc = 0;
+	int64_t waited = u->waited_ns;
+	while (rc == 0 && !out_of_time(u) && (t = tune_lanes_take(lanes, true)) != NULL) {
+		rc = take_batch(u, lanes, t, e);
+		u->waited_ns = waited + (u->q->device_count > 1 ? 0 : tune_lanes_time(lanes).waiting);
+		if (rc == 0)
+			rc = cancel_check(u->ev->cancel, e);
+	}
+	/* Cancelled lanes end as if the search were over. */
+	rc = rc < 0 ? rc : cancel_check(u->ev->cancel, e);
 	if (note_devices(u, lanes, &gone) < 0 && rc == 0) {
 		*e = gone;
 		rc = -(int)gone.code;
@@ -205,9 +191,10 @@ static double floor_of(const struct tune_request *q, const struct params *size)
 	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 }
 
-/* What a run was asked for, in words: a resumed job finds its run by these. */
-static char *settings_of(const struct tuner *u)
+/* Resumes the interrupted run of this job, or begins one. */
+static int begin_run(struct tuner *u, struct search *search, struct err *e)
 {
+	/* What a run was asked for, in words: a resumed job finds its run by these. */
 	const struct tune_request *q = u->q;
 	struct buf out = BUF_INIT;
 	for (size_t i = 0; i < u->size_count; i++) {
@@ -225,13 +212,7 @@ static char *settings_of(const struct tuner *u)
 	buf_addf(&out, "; seed: %llu; %s", (unsigned long long)q->seed, q->warm ? "warm" : "cold");
 	if (!objective_is_time(u->objective))
 		buf_addf(&out, "; objective: %s", objective_text(u->objective));
-	return buf_steal(&out);
-}
-
-/* Resumes the interrupted run of this job, or begins one. */
-static int begin_run(struct tuner *u, struct search *search, struct err *e)
-{
-	char *settings = settings_of(u);
+	char *settings = buf_steal(&out);
 	int rc = tune_resume(u, settings, search, e);
 	if (rc == 0 && u->result.run == 0) {
 		struct measurement_run run = { .checkpoint = u->to.checkpoint,
@@ -303,8 +284,12 @@ static double estimate(const struct tuner *u, const char **ret_from)
 	return seconds * (double)u->planned;
 }
 
-static void announce(struct tuner *u, const char *strategy)
+static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
 {
+	int rc = begin_run(u, search, e);
+	if (rc < 0 || u->result.known)
+		return rc;
+	const char *strategy = search_name(search);
 	const char *from;
 	char duration[32], *size = params_text(u->q->size);
 	u->result.estimate_s = estimate(u, &from);
@@ -312,32 +297,6 @@ static void announce(struct tuner *u, const char *strategy)
 	eval_progress(u->ev, 0, (double)u->planned, "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size,
 		      u->planned, u->result.space, strategy, duration, from);
 	free(size);
-}
-
-/* What a cancelled tune has: the fastest as the search saw them, without evidence. */
-static void show_fastest(struct tuner *u)
-{
-	struct tune_result *r = &u->result;
-	bool validated = r->top_count > 0;
-	for (size_t i = 0; !validated && i < u->finalist_count && i < TUNE_TOP; i++) {
-		struct tune_top *top = &r->top[r->top_count++];
-		*top = (struct tune_top){ .params = params_copy(u->finalists[i].params),
-					  .value = u->finalists[i].value,
-					  .median_ns = u->finalists[i].median_ns,
-					  .min_ns = NAN,
-					  .rse = NAN,
-					  .registers = -1,
-					  .shared = -1,
-					  .spill = -1 };
-	}
-}
-
-static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
-{
-	int rc = begin_run(u, search, e);
-	if (rc < 0 || u->result.known)
-		return rc;
-	announce(u, search_name(search));
 	if (rc == 0)
 		rc = tune_take_device(u, e);
 	if (rc == 0)
@@ -349,8 +308,22 @@ static int search_and_finish(struct tuner *u, struct search *search, struct err 
 	pool_give(u->device);
 	u->device = NULL;
 	u->result.elapsed_ns = clock_now() - u->started - u->waited_ns;
-	if (rc == -ERR_CANCELLED)
-		show_fastest(u);
+	if (rc == -ERR_CANCELLED) {
+		/* What a cancelled tune has: the fastest as the search saw them, without evidence. */
+		struct tune_result *r = &u->result;
+		bool validated = r->top_count > 0;
+		for (size_t i = 0; !validated && i < u->finalist_count && i < TUNE_TOP; i++) {
+			struct tune_top *top = &r->top[r->top_count++];
+			*top = (struct tune_top){ .params = params_copy(u->finalists[i].params),
+						  .value = u->finalists[i].value,
+						  .median_ns = u->finalists[i].median_ns,
+						  .min_ns = NAN,
+						  .rse = NAN,
+						  .registers = -1,
+						  .shared = -1,
+						  .spill = -1 };
+		}
+	}
 	/* An interrupted run has no end: no estimate rests on it. */
 	return rc < 0 ? rc : measurement_run_end(u->to.db, u->result.run, e);
 }
@@ -378,17 +351,6 @@ static int make_spaces(struct tuner *u, struct err *e)
 	u->planned = q->budget ? q->budget : timed ? u->result.space : BUDGET;
 	u->planned = u->planned < u->result.space ? u->planned : u->result.space;
 	return 0;
-}
-
-static void tuner_fini(struct tuner *u)
-{
-	for (size_t i = 0; i < u->finalist_count; i++) {
-		params_free(u->finalists[i].params);
-		variant_fini(&u->finalists[i].variant);
-	}
-	for (size_t i = 0; i < TUNE_SIZES; i++)
-		tunespace_free(u->spaces[i]);
-	objective_free(u->objective);
 }
 
 int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db, int64_t checkpoint, const char *job,
@@ -423,7 +385,13 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 		rc = search_and_finish(&u, search, e);
 	}
 	search_free(search);
-	tuner_fini(&u);
+	for (size_t i = 0; i < u.finalist_count; i++) {
+		params_free(u.finalists[i].params);
+		variant_fini(&u.finalists[i].variant);
+	}
+	for (size_t i = 0; i < TUNE_SIZES; i++)
+		tunespace_free(u.spaces[i]);
+	objective_free(u.objective);
 	if (rc == 0 || rc == -ERR_CANCELLED)
 		*ret_result = u.result;
 	else

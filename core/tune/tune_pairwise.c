@@ -89,23 +89,6 @@ static int take_figure(struct tuner *u, struct side *s, const struct trial_paire
 	return rc;
 }
 
-static int conclude(struct tuner *u, struct side s[2], uint64_t seed, const struct trial_paired *p, struct err *e)
-{
-	int rc = 0;
-	for (int k = 0; k < 2 && rc == 0 && s[k].judged; k++) {
-		rc = check_record(&u->to, s[k].finalist->params, "input", seed, &s[k].check, &s[k].evidence, e);
-		s[k].out = !s[k].check.passed && !check_skipped(&s[k].check);
-		if (s[k].out) {
-			tune_record_count(&u->result, tune_status(s[k].check.code));
-			tune_record_why(u, s[k].finalist->params, s[k].check.reason);
-		}
-	}
-	bool good = p->count && !p->disturbed && s[0].check.passed && s[1].check.passed;
-	for (int k = 0; k < 2 && rc == 0 && good; k++)
-		rc = take_figure(u, &s[k], p, k == 1, e);
-	return rc;
-}
-
 /* Times both alternately; what cannot be loaded, timed or judged stays as it was. */
 static int time_pair(struct tuner *u, struct side s[2], struct err *e)
 {
@@ -121,8 +104,20 @@ static int time_pair(struct tuner *u, struct side s[2], struct err *e)
 	int rc = pair_up(u, s, seed, &paired, e);
 	trial_end(&s[1].trial);
 	trial_end(&s[0].trial);
-	if (rc == 0)
-		rc = conclude(u, s, seed, &paired, e);
+	if (rc == 0) {
+		rc = 0;
+		for (int k = 0; k < 2 && rc == 0 && s[k].judged; k++) {
+			rc = check_record(&u->to, s[k].finalist->params, "input", seed, &s[k].check, &s[k].evidence, e);
+			s[k].out = !s[k].check.passed && !check_skipped(&s[k].check);
+			if (s[k].out) {
+				tune_record_count(&u->result, tune_status(s[k].check.code));
+				tune_record_why(u, s[k].finalist->params, s[k].check.reason);
+			}
+		}
+		bool good = paired.count && !paired.disturbed && s[0].check.passed && s[1].check.passed;
+		for (int k = 0; k < 2 && rc == 0 && good; k++)
+			rc = take_figure(u, &s[k], &paired, k == 1, e);
+	}
 	trial_paired_fini(&paired);
 	check_fini(&s[0].check);
 	check_fini(&s[1].check);

@@ -84,26 +84,6 @@ static void take_again(struct tuner *u, const struct measurement *m)
 	}
 }
 
-/* job: the rows' own. */
-static void tell_rows(struct tuner *u, const struct measurement_list *rows, const struct metric_list *values, const char *job,
-		      struct search *search)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct measurement *m = &rows->at[i];
-		struct params *params;
-		struct err ignored = ERR_INIT;
-		if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0)
-			take_again(u, m);
-		double value = is_search_row(m) ? known_value(u, m, values, job) : NAN;
-		if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)
-			continue;
-		size_t point = tunespace_point(u->spaces[0], params);
-		if (point != SEARCH_NONE && search_know(search, point, value))
-			take_over(u, m, params, value);
-		params_free(params);
-	}
-}
-
 static bool is_at(const struct tuner *u, const struct measurement *m, size_t size)
 {
 	struct params *inputs = params_part(size ? u->q->also[size - 1] : u->q->size, false);
@@ -262,7 +242,21 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 		rc = metric_list(u->to.db, u->to.checkpoint, u->q->facts->uuid, NULL, &values, e);
 	if (rc == 0) {
 		find_reference(u, &rows);
-		tell_rows(u, &rows, &values, job, search);
+		/* job: the rows' own. */
+		for (size_t i = 0; i < rows.count; i++) {
+			const struct measurement *m = &rows.at[i];
+			struct params *params;
+			struct err ignored = ERR_INIT;
+			if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0)
+				take_again(u, m);
+			double value = is_search_row(m) ? known_value(u, m, &values, job) : NAN;
+			if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)
+				continue;
+			size_t point = tunespace_point(u->spaces[0], params);
+			if (point != SEARCH_NONE && search_know(search, point, value))
+				take_over(u, m, params, value);
+			params_free(params);
+		}
 	}
 	if (rc == 0 && u->result.known)
 		take_library(u);

@@ -284,14 +284,6 @@ static int compile_begin(struct pool *pool, const struct cancel *cancel, struct 
 	return rc;
 }
 
-static void compile_end(struct pool *pool)
-{
-	lock_take(&pool->lock);
-	pool->compiling--;
-	lock_bell_ring(&pool->bell);
-	lock_release(&pool->lock);
-}
-
 static bool shares_cpu(const struct pool_worker *w)
 {
 	return w->device && w->device->facts.shares_cpu;
@@ -335,8 +327,13 @@ int pool_request(struct pool_worker *w, const struct pool_request *request, uint
 	rc = ensure_started(w, e);
 	if (rc == 0)
 		rc = call(w, request, ret_body, ret_len, e);
-	if (compiles)
-		compile_end(w->pool);
+	if (compiles) {
+		struct pool *pool = w->pool;
+		lock_take(&pool->lock);
+		pool->compiling--;
+		lock_bell_ring(&pool->bell);
+		lock_release(&pool->lock);
+	}
 	return rc;
 }
 
@@ -448,20 +445,6 @@ static struct device *device_locked(struct pool *pool, const struct facts *facts
 	return d;
 }
 
-static void release_device_locked(struct device *d)
-{
-	d->leased = false;
-	lock_bell_ring(&d->candidate.pool->bell);
-}
-
-static void leave_line_locked(struct device *d, const struct waiter *me)
-{
-	struct waiter **link = &d->waiters;
-	while (*link != me)
-		link = &(*link)->next;
-	*link = me->next;
-}
-
 static void say_waiting(const struct pool_wish *wish, const struct device *d, const char *who)
 {
 	char *line = mem_fmt("waiting for %s: %s uses it", d->facts.id, who);
@@ -497,7 +480,10 @@ static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish
 	}
 	while ((rc = check_wanted(wish, e)) == 0 && !is_free_locked(d, &me))
 		lock_bell_wait(&pool->bell, &pool->lock, clock_now() + LOOK_NS);
-	leave_line_locked(d, &me);
+	struct waiter **link = &d->waiters;
+	while (*link != &me)
+		link = &(*link)->next;
+	*link = me.next;
 	if (rc == 0) {
 		d->leased = true;
 		d->candidate.cancel = d->reference.cancel = wish->cancel;
@@ -603,7 +589,9 @@ void pool_give(struct pool_worker *w)
 		if (w->device->leased_ns)
 			atomic_fetch_add(w->device->leased_ns, clock_now() - w->device->since);
 		w->device->leased_ns = NULL;
-		release_device_locked(w->device);
+		struct device *d = w->device;
+		d->leased = false;
+		lock_bell_ring(&d->candidate.pool->bell);
 	}
 	lock_release(&pool->lock);
 }

@@ -10,12 +10,6 @@
 #include "core/context/host.h"
 #include "core/workers/binaries.h"
 
-static int decode_compiled(const uint8_t *body, size_t len, struct wire_compiled *ret_compiled, struct err *e)
-{
-	struct wire_in in = { .at = body, .end = body + len };
-	return wire_compiled_decode(&in, ret_compiled, e);
-}
-
 /* A kernel that cannot be launched with this block is pruned before any device sees it. */
 static int check_threads(const struct variant *v, struct err *e)
 {
@@ -70,14 +64,6 @@ static void keep(struct binaries *binaries, const struct hash *key, uint32_t kin
 	buf_fini(&out);
 }
 
-static void keep_failure(struct binaries *binaries, const struct hash *key, const struct err *why)
-{
-	struct buf out = BUF_INIT;
-	wire_failed_encode(why, &out);
-	keep(binaries, key, KEPT_FAILED, out.data, out.len);
-	buf_fini(&out);
-}
-
 static int compile_now(const struct eval *ev, const struct buf *body, const struct hash *key, struct wire_compiled *ret_compiled,
 		       struct err *e)
 {
@@ -92,12 +78,18 @@ static int compile_now(const struct eval *ev, const struct buf *body, const stru
 		rc = pool_call(worker, WIRE_COMPILE, body, EVAL_COMPILE_NS, &answer, &len, e);
 	while (rc < 0 && eval_retries(ev, e->code, e->text, &tries));
 	pool_give(worker);
-	if (rc == 0)
-		rc = decode_compiled(answer, len, ret_compiled, e);
+	if (rc == 0) {
+		struct wire_in in = { .at = answer, .end = answer + len };
+		rc = wire_compiled_decode(&in, ret_compiled, e);
+	}
 	if (rc == 0)
 		keep(ev->binaries, key, KEPT_COMPILED, answer, len);
-	else if (e->code == ERR_COMPILE || e->code == ERR_PRUNED)
-		keep_failure(ev->binaries, key, e);
+	else if (e->code == ERR_COMPILE || e->code == ERR_PRUNED) {
+		struct buf out = BUF_INIT;
+		wire_failed_encode(e, &out);
+		keep(ev->binaries, key, KEPT_FAILED, out.data, out.len);
+		buf_fini(&out);
+	}
 	free(answer);
 	return rc;
 }

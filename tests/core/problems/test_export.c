@@ -60,7 +60,8 @@ static void test_hlsl(void)
 	struct glslang_output compiled;
 	struct err e = ERR_INIT;
 	size_t count = 0;
-	is_int(export_context(m.ctx, m.params, m.plan, "checkpoint 7\n0.1 ms on a device", &files, &count, &e), 0,
+	struct export_request first = { .ctx = m.ctx, .params = m.params, .plan = m.plan, .provenance = "checkpoint 7\n0.1 ms on a device" };
+	is_int(export_request(&first, &files, &count, &e), 0,
 	       "an HLSL context is exported %s", e.text);
 	const char *text = find(files, count, "scale.hlsl");
 	has_str(text, "// checkpoint 7\n// 0.1 ms on a device\n", "the HLSL source names its checkpoint");
@@ -232,7 +233,8 @@ static void test_refusals(void)
 	struct err e = ERR_INIT;
 	size_t count = 0;
 	m.plan->buffers[1].bytes = 8 << 20;
-	is_int(export_context(m.ctx, m.params, m.plan, NULL, &files, &count, &e), -ERR_UNSUPPORTED,
+	struct export_request q = { .ctx = m.ctx, .params = m.params, .plan = m.plan };
+	is_int(export_request(&q, &files, &count, &e), -ERR_UNSUPPORTED,
 	       "a table that is too large is refused");
 	has_str(e.text, "exporting big: table ", "the refusal names the kernel and the table");
 	m.plan->buffers[1].bytes = 4;
