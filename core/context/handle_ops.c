@@ -98,44 +98,6 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Keys of the list at `index`: how many positions it has and, sorted, its names. The keys stay alive in the list. */
-static size_t read_keys(lua_State *L, int index, const char *names[ARGS_MAX], lua_Integer *ret_positions)
-{
-	size_t count = 0, seen = 0;
-	*ret_positions = 0;
-	lua_pushnil(L);
-	while (lua_next(L, index)) {
-		lua_pop(L, 1);
-		script_charge(L, 1);
-		if (++seen > ARGS_MAX)
-			luaL_error(L, "launch: more than %d arguments", ARGS_MAX);
-		if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 && lua_tointeger(L, -1) <= ARGS_MAX) {
-			if (lua_tointeger(L, -1) > *ret_positions)
-				*ret_positions = lua_tointeger(L, -1);
-		} else if (lua_type(L, -1) == LUA_TSTRING) {
-			names[count++] = lua_tostring(L, -1);
-		} else {
-			luaL_error(L, "launch: an argument has the key %s; expected positions and names", handle_describe(L, -1));
-		}
-	}
-	qsort(names, count, sizeof *names, by_text);
-	return count;
-}
-
-/* HLSL binds scalars by name, so every one needs a name of its own. */
-static void check_names(lua_State *L)
-{
-	const struct plan_launch *l = current(L);
-	for (size_t k = 0; k < l->arg_count; k++) {
-		const struct plan_arg *a = &l->args[k];
-		if (a->kind == PLAN_ARG_SCALAR && a->name[0] == '\0')
-			luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}", (int)k + 1);
-		for (size_t j = 0; j < k; j++)
-			if (a->kind == PLAN_ARG_SCALAR && strcmp(l->args[j].name, a->name) == 0)
-				luaL_error(L, "launch: two arguments are named %s", a->name);
-	}
-}
-
 static void read_args(lua_State *L, int index)
 {
 	bool by_name = strcmp(context_backend(handle_run_of(L)->ctx), "hlsl") == 0;
@@ -145,7 +107,26 @@ static void read_args(lua_State *L, int index)
 		return;
 	if (lua_type(L, index) != LUA_TTABLE)
 		luaL_error(L, "launch: args: expected a list such as {A, B, n}, found %s", handle_describe(L, index));
-	size_t named = read_keys(L, index, names, &positions);
+	/* Keys of the list at `index`: how many positions it has and, sorted, its names. The keys stay alive in the list. */
+	size_t count = 0, seen = 0;
+	positions = 0;
+	lua_pushnil(L);
+	while (lua_next(L, index)) {
+		lua_pop(L, 1);
+		script_charge(L, 1);
+		if (++seen > ARGS_MAX)
+			luaL_error(L, "launch: more than %d arguments", ARGS_MAX);
+		if (lua_isinteger(L, -1) && lua_tointeger(L, -1) >= 1 && lua_tointeger(L, -1) <= ARGS_MAX) {
+			if (lua_tointeger(L, -1) > positions)
+				positions = lua_tointeger(L, -1);
+		} else if (lua_type(L, -1) == LUA_TSTRING) {
+			names[count++] = lua_tostring(L, -1);
+		} else {
+			luaL_error(L, "launch: an argument has the key %s; expected positions and names", handle_describe(L, -1));
+		}
+	}
+	qsort(names, count, sizeof *names, by_text);
+	size_t named = count;
 	if (named && !by_name)
 		luaL_error(L, "launch: argument %s has a name; in CUDA and HIP arguments go by position", names[0]);
 	for (lua_Integer k = 1; k <= positions; k++) {
@@ -161,8 +142,19 @@ static void read_args(lua_State *L, int index)
 		add_arg(L, names[k], names[k]);
 		lua_pop(L, 1);
 	}
-	if (by_name)
-		check_names(L);
+	if (by_name) {
+		/* HLSL binds scalars by name, so every one needs a name of its own. */
+		const struct plan_launch *l = current(L);
+		for (size_t k = 0; k < l->arg_count; k++) {
+			const struct plan_arg *a = &l->args[k];
+			if (a->kind == PLAN_ARG_SCALAR && a->name[0] == '\0')
+				luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}",
+					   (int)k + 1);
+			for (size_t j = 0; j < k; j++)
+				if (a->kind == PLAN_ARG_SCALAR && strcmp(l->args[j].name, a->name) == 0)
+					luaL_error(L, "launch: two arguments are named %s", a->name);
+		}
+	}
 }
 
 /* --- launch: geometry and options --------------------------------------------------------------------------------- */

@@ -161,17 +161,6 @@ static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	}
 }
 
-static void join_errors(struct making *m)
-{
-	struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);
-	for (unsigned k = 1; k < PARALLEL_FOR_PARTS; k++)
-		for (size_t i = 0; i < BOUND_BINS; i++)
-			all->at[i] = fmaxf(all->at[i], m->errors[k].at[i]);
-	bound_join_errors(all->at, wide->at);
-	*all = *wide;
-	free(wide);
-}
-
 /* --- second pass: bounds --------------------------------------------------------------------------------------------------- */
 
 static void bound_group(struct making *m, struct bound_tally *t, size_t at, const double *y, const double *b, size_t n)
@@ -289,7 +278,13 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 	bound_limits_reach(&m->limits, most);
 	if (m->limits.has_baseline) {
 		parallel_for(n, collect_part, m);
-		join_errors(m);
+		struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);
+		for (unsigned k = 1; k < PARALLEL_FOR_PARTS; k++)
+			for (size_t i = 0; i < BOUND_BINS; i++)
+				all->at[i] = fmaxf(all->at[i], m->errors[k].at[i]);
+		bound_join_errors(all->at, wide->at);
+		*all = *wide;
+		free(wide);
 	}
 	make_bounds(m, ret_summary);
 	if (!rules->rough && bound_is_hidden((double)ret_summary->judged, (double)ret_summary->causes[BOUND_POOR],

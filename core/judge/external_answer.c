@@ -160,29 +160,24 @@ static int add_metric(const json_t *metric, const char *evaluator, struct extern
 	return 0;
 }
 
-static int read_metrics(const json_t *document, const char *evaluator, struct external_metrics *m, struct err *e)
-{
-	const json_t *list = json_object_get(document, "metrics");
-	size_t count = json_array_size(list);
-	char *why = line_of(document, "skipped");
-	int rc = 0;
-	if (why)
-		rc = err_set(e, ERR_INPUT, "skipped: %s", why);
-	else if (count == 0 || count > METRICS_MAX)
-		rc = err_set(e, ERR_INPUT, "its answer has neither 1 to %d metrics nor why it was skipped", METRICS_MAX);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = add_metric(json_array_get(list, i), evaluator, m, e);
-	free(why);
-	return rc;
-}
-
 int external_answer_metrics(const char *text, size_t len, const char *evaluator, struct external_metrics *io_metrics, struct err *e)
 {
 	json_t *document = NULL;
 	struct external_metrics m = { .count = 0 };
 	int rc = parse(text, len, &document, e);
-	if (rc == 0)
-		rc = read_metrics(document, evaluator, &m, e);
+	if (rc == 0) {
+		const json_t *list = json_object_get(document, "metrics");
+		size_t count = json_array_size(list);
+		char *why = line_of(document, "skipped");
+		rc = 0;
+		if (why)
+			rc = err_set(e, ERR_INPUT, "skipped: %s", why);
+		else if (count == 0 || count > METRICS_MAX)
+			rc = err_set(e, ERR_INPUT, "its answer has neither 1 to %d metrics nor why it was skipped", METRICS_MAX);
+		for (size_t i = 0; rc == 0 && i < count; i++)
+			rc = add_metric(json_array_get(list, i), evaluator, &m, e);
+		free(why);
+	}
 	for (size_t i = 0; rc == 0 && i < m.count; i++)
 		*MEM_PUSH(io_metrics->at, io_metrics->count) = m.at[i];
 	if (rc == 0)

@@ -127,26 +127,6 @@ static void outputs_fini(struct outputs *o)
 	*o = (struct outputs){ 0 };
 }
 
-static int fetch(struct trial *t, struct outputs *out, struct err *e)
-{
-	int rc = 0;
-	for (uint32_t k = 0; rc == 0 && k < variant_output_count(t->variant); k++) {
-		const struct plan_buffer *b = variant_output(t->variant, k);
-		const uint8_t *bytes;
-		uint8_t *answer;
-		size_t len;
-		rc = trial_output(t, k, &answer, &bytes, &len, e);
-		if (rc < 0)
-			break;
-		struct output o = { .name = mem_str(b->name), .type = b->type, .n = len / dtype_size(b->type) };
-		o.v = MEM_NEW_N(double, o.n + 1);
-		dtype_load_all(b->type, bytes, o.v, o.n);
-		free(answer);
-		*MEM_PUSH(out->at, out->count) = o;
-	}
-	return rc;
-}
-
 static int run(const struct choosing *c, const struct context *ctx, const struct params *params, struct outputs *ret_outputs,
 	       struct err *e)
 {
@@ -160,8 +140,23 @@ static int run(const struct choosing *c, const struct context *ctx, const struct
 	rc = trial_begin(&t, c->process, &v, e);
 	if (rc == 0) {
 		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, e);
-		if (rc == 0)
-			rc = fetch(&t, &out, e);
+		if (rc == 0) {
+			rc = 0;
+			for (uint32_t k = 0; rc == 0 && k < variant_output_count(t.variant); k++) {
+				const struct plan_buffer *b = variant_output(t.variant, k);
+				const uint8_t *bytes;
+				uint8_t *answer;
+				size_t len;
+				rc = trial_output(&t, k, &answer, &bytes, &len, e);
+				if (rc < 0)
+					break;
+				struct output o = { .name = mem_str(b->name), .type = b->type, .n = len / dtype_size(b->type) };
+				o.v = MEM_NEW_N(double, o.n + 1);
+				dtype_load_all(b->type, bytes, o.v, o.n);
+				free(answer);
+				*MEM_PUSH(out.at, out.count) = o;
+			}
+		}
 		trial_end(&t);
 	}
 	variant_fini(&v);

@@ -174,27 +174,6 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 	return rc;
 }
 
-static void take_answer(struct samples *p, const struct validate_finding *about, struct external_answer *a)
-{
-	struct validate_finding f = { .params = params_copy(about->params),
-				      .checked_size = about->checked_size,
-				      .seed = about->seed,
-				      .validator = a->name,
-				      .details = a->details };
-	struct err why = ERR_INIT;
-	if (a->verdict == VALIDATION_PASSED || (a->verdict == VALIDATION_SKIPPED && !a->broken)) {
-		f.check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
-		f.excuse = a->reason;
-		a->reason = NULL;
-	} else {
-		err_set(&why, a->broken ? ERR_INTERNAL : ERR_WRONG, "%s: %s", a->name, a->reason);
-		check_failed(&f.check, &why);
-	}
-	f.check.device_ns = (uint64_t)a->took_ns;
-	a->name = a->details = NULL;
-	*MEM_PUSH(p->at, p->count) = (struct sample){ .finding = f };
-}
-
 /* The user's validators look at the first configuration of each size, once its outputs are right. */
 static int ask_external(const struct eval *ev, const struct validate_request *q, struct samples *p, struct err *e)
 {
@@ -208,8 +187,27 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 			continue;
 		eval_progress(ev, (double)i, (double)count, "asking the configured validators");
 		rc = external_validate(ev, &subject, &answers, e);
-		for (size_t k = 0; rc == 0 && k < answers.count; k++)
-			take_answer(p, &about, &answers.at[k]);
+		for (size_t k = 0; rc == 0 && k < answers.count; k++) {
+			struct validate_finding f = { .params = params_copy(about.params),
+						      .checked_size = about.checked_size,
+						      .seed = about.seed,
+						      .validator = answers.at[k].name,
+						      .details = answers.at[k].details };
+			struct err why = ERR_INIT;
+			if (answers.at[k].verdict == VALIDATION_PASSED ||
+			    (answers.at[k].verdict == VALIDATION_SKIPPED && !answers.at[k].broken)) {
+				f.check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+				f.excuse = answers.at[k].reason;
+				answers.at[k].reason = NULL;
+			} else {
+				err_set(&why, answers.at[k].broken ? ERR_INTERNAL : ERR_WRONG, "%s: %s", answers.at[k].name,
+					answers.at[k].reason);
+				check_failed(&f.check, &why);
+			}
+			f.check.device_ns = (uint64_t)answers.at[k].took_ns;
+			answers.at[k].name = answers.at[k].details = NULL;
+			*MEM_PUSH(p->at, p->count) = (struct sample){ .finding = f };
+		}
 		external_answers_fini(&answers);
 	}
 	return rc;
@@ -278,20 +276,6 @@ static const struct validate_finding *first_failure(const struct validate_result
 	return skipped;
 }
 
-/* What each of the user's validators said, and why one was skipped. */
-static void add_external(const struct validate_result *r, struct buf *out)
-{
-	for (size_t i = 0; i < r->finding_count; i++) {
-		const struct validate_finding *f = &r->findings[i];
-		bool told = false;
-		for (size_t k = 0; f->validator && !told && k < i; k++)
-			told = r->findings[k].validator && strcmp(r->findings[k].validator, f->validator) == 0 &&
-			       !r->findings[k].excuse == !f->excuse;
-		if (f->validator && !told)
-			buf_addf(out, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed", f->excuse ? f->excuse : "");
-	}
-}
-
 /* Those that were left out because they hung. */
 static void add_hung(const struct validate_result *r, struct buf *out)
 {
@@ -344,7 +328,17 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 		if (r->extras_count < r->passed_count)
 			buf_addf(&text, "; %zu of them, chosen at random, also for races, kept results and after timing",
 				 r->extras_count);
-		add_external(r, &text);
+		/* What each of the user's validators said, and why one was skipped. */
+		for (size_t i = 0; i < r->finding_count; i++) {
+			const struct validate_finding *f = &r->findings[i];
+			bool told = false;
+			for (size_t k = 0; f->validator && !told && k < i; k++)
+				told = r->findings[k].validator && strcmp(r->findings[k].validator, f->validator) == 0 &&
+				       !r->findings[k].excuse == !f->excuse;
+			if (f->validator && !told)
+				buf_addf(&text, "; %s %s%s", f->validator, f->excuse ? "skipped: " : "passed",
+					 f->excuse ? f->excuse : "");
+		}
 		char *caveats = validate_caveats(r);
 		buf_addf(&text, "%s%s", *caveats ? "; " : "", caveats);
 		free(caveats);
@@ -407,25 +401,6 @@ static bool is_verdict(enum err_code code)
 	return code == ERR_INPUT || code == ERR_PRUNED || code == ERR_COMPILE;
 }
 
-static void only_reason(struct validate_result *r, const struct err *why)
-{
-	r->passed = false;
-	free(r->summary);
-	r->summary = mem_str(why->text);
-	struct validate_finding f = { .params = params_new() };
-	check_failed(&f.check, why);
-	*MEM_PUSH(r->findings, r->finding_count) = f;
-	r->failed_count++;
-}
-
-/* Where nothing runs, all that is learned is what the compiler says of registers and memory. */
-static void keep_log(const struct samples *p, struct validate_result *r)
-{
-	for (size_t i = 0; i < p->count && !r->log; i++)
-		if (p->at[i].why.code == ERR_NONE)
-			r->log = variant_describe(&p->at[i].variant);
-}
-
 static int run(const struct eval *ev, const struct validate_request *q, bool execute, struct validate_result *r, struct err *e)
 {
 	struct samples samples = { .refused = BUF_INIT };
@@ -438,8 +413,12 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	}
 	for (size_t i = 0; rc == 0 && !execute && i < samples.count; i++)
 		samples.at[i].finding.check.passed = samples.at[i].why.code == ERR_NONE;
-	if (rc == 0 && !execute)
-		keep_log(&samples, r);
+	if (rc == 0 && !execute) {
+		/* Where nothing runs, all that is learned is what the compiler says of registers and memory. */
+		for (size_t i = 0; i < samples.count && !r->log; i++)
+			if (samples.at[i].why.code == ERR_NONE)
+				r->log = variant_describe(&samples.at[i].variant);
+	}
 	if (rc == 0 && execute)
 		rc = judge_all(ev, q, &samples, e);
 	lanes_free(lanes);
@@ -463,7 +442,13 @@ static int run(const struct eval *ev, const struct validate_request *q, bool exe
 	}
 	samples_fini(&samples);
 	if (rc < 0 && is_verdict(e->code)) {
-		only_reason(r, e);
+		r->passed = false;
+		free(r->summary);
+		r->summary = mem_str(e->text);
+		struct validate_finding f = { .params = params_new() };
+		check_failed(&f.check, e);
+		*MEM_PUSH(r->findings, r->finding_count) = f;
+		r->failed_count++;
 		*e = (struct err)ERR_INIT;
 		rc = 0;
 	}

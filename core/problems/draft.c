@@ -153,50 +153,7 @@ bool draft_own_value(const struct drafting *d, const struct drafting_entry *x, s
 	return v && !v->dim3 && draft_expression_value(&d->source, draft_source_tokens(&d->source, v), v->value, NULL, ret_value);
 }
 
-static void drafting_fini(struct drafting *d)
-{
-	for (size_t i = 0; i < d->entry_count; i++) {
-		free(d->entries[i].name);
-		free(d->entries[i].host);
-		free(d->entries[i].type_text);
-		free(d->entries[i].line);
-	}
-	free(d->entries);
-	for (size_t i = 0; i < d->tune_count; i++) {
-		free(d->tune[i].name);
-		free(d->tune[i].line);
-	}
-	free(d->tune);
-	for (size_t i = 0; i < d->dropped_count; i++)
-		free(d->dropped[i]);
-	free(d->dropped);
-	draft_expression_names_fini(&d->names);
-	draft_declared_fini(&d->declared);
-	buf_fini(&d->locals);
-	buf_fini(&d->host);
-}
-
 /* --- the context's text ------------------------------------------------------------------------------------------------------- */
-
-/* Device code without the #define lines of what became tuning parameters. */
-static void write_device(struct drafting *d, struct buf *out)
-{
-	for (const char *line = buf_text(&d->source.device); *line;) {
-		size_t n = strcspn(line, "\n") + 1;
-		bool drop = false;
-		for (size_t i = 0; i < d->dropped_count; i++) {
-			const char *at = line + strspn(line, "# \t");
-			size_t word = strlen(d->dropped[i]);
-			if (*line == '#' && strncmp(at, "define", 6) == 0) {
-				at += 6 + strspn(at + 6, " \t");
-				drop |= strncmp(at, d->dropped[i], word) == 0 && strchr(" \t", at[word]) != NULL;
-			}
-		}
-		if (!drop)
-			buf_add(out, line, n);
-		line += n;
-	}
-}
 
 /* Numbers come first, because extents mention them; declared numbers keep their order, because their sets may mention earlier ones.
  */
@@ -237,7 +194,22 @@ static int make(struct drafting *d, const char *const *declared, size_t count, s
 	for (size_t i = 0; i < d->tune_count; i++)
 		buf_addf(&text, "%s%s", i ? "" : "tune:\n", d->tune[i].line ? d->tune[i].line : "");
 	buf_addf(&text, "---\n```%s\n", d->backend);
-	write_device(d, &text);
+	/* Device code without the #define lines of what became tuning parameters. */
+	for (const char *line = buf_text(&d->source.device); *line;) {
+		size_t n = strcspn(line, "\n") + 1;
+		bool drop = false;
+		for (size_t i = 0; i < d->dropped_count; i++) {
+			const char *at = line + strspn(line, "# \t");
+			size_t word = strlen(d->dropped[i]);
+			if (*line == '#' && strncmp(at, "define", 6) == 0) {
+				at += 6 + strspn(at + 6, " \t");
+				drop |= strncmp(at, d->dropped[i], word) == 0 && strchr(" \t", at[word]) != NULL;
+			}
+		}
+		if (!drop)
+			buf_add(&text, line, n);
+		line += n;
+	}
 	buf_adds(&text, "```\n```macros\n```\n```lua host\n");
 	for (size_t i = 0; i < d->entry_count; i++)
 		if (d->entries[i].scratch && d->entries[i].line)
@@ -260,7 +232,25 @@ int draft_make(const char *source, const char *backend, const char *const *decla
 		rc = make(&d, declared, declared_count, e);
 		draft_source_fini(&d.source);
 	}
-	drafting_fini(&d);
+	for (size_t i = 0; i < d.entry_count; i++) {
+		free(d.entries[i].name);
+		free(d.entries[i].host);
+		free(d.entries[i].type_text);
+		free(d.entries[i].line);
+	}
+	free(d.entries);
+	for (size_t i = 0; i < d.tune_count; i++) {
+		free(d.tune[i].name);
+		free(d.tune[i].line);
+	}
+	free(d.tune);
+	for (size_t i = 0; i < d.dropped_count; i++)
+		free(d.dropped[i]);
+	free(d.dropped);
+	draft_expression_names_fini(&d.names);
+	draft_declared_fini(&d.declared);
+	buf_fini(&d.locals);
+	buf_fini(&d.host);
 	if (rc < 0)
 		draft_fini(ret_draft);
 	return rc;

@@ -18,30 +18,6 @@ static void add_list(struct buf *out, char *const *at, size_t count)
 		buf_addf(out, "- %s\n", at[i]);
 }
 
-static void start(const struct draft_ask_request *q, const struct draft *d, struct prompt *p)
-{
-	struct buf text = BUF_INIT, file = BUF_INIT;
-	prompt_quote(&file, q->source, FILE_MAX_BYTES);
-	buf_addf(&text, "# The file (%s)\n\n", q->backend);
-	prompt_fence(&text, "cpp", buf_text(&file));
-	buf_adds(&text, "\n# The draft, without what is asked for\n\n");
-	prompt_fence(&text, "context", d->text);
-	if (q->declared_count)
-		buf_adds(&text, "\n# Declared already, and not to be changed\n\n");
-	for (size_t i = 0; i < q->declared_count; i++)
-		buf_addf(&text, "- %s\n", q->declared[i]);
-	buf_adds(&text, "\n# What was assumed\n\n");
-	add_list(&text, d->notes, d->note_count);
-	buf_adds(&text, "\n# Questions\n\n");
-	add_list(&text, d->questions, d->question_count);
-	buf_adds(&text, "\nAnswer every question with lines in one fenced block marked `declare`. Where the draft has a role or a "
-			"size wrong, declare that as well.\n");
-	prompt_add(p, PROMPT_SYSTEM, embedded_file("core/problems/draft_rules.md"));
-	prompt_add(p, PROMPT_USER, buf_text(&text));
-	buf_fini(&text);
-	buf_fini(&file);
-}
-
 /* --- an answer -------------------------------------------------------------------------------------------------------------- */
 
 static bool blank(const char *text)
@@ -112,14 +88,6 @@ static int make(const struct draft_ask_request *q, const struct lines *l, struct
 	return rc;
 }
 
-/* Notes which lines are the model's, so that people look at them. Lines that others replaced are not in the draft. */
-static void note_lines(const struct lines *l, const char *model, struct draft *d)
-{
-	for (size_t i = 0; i < l->count; i++)
-		if (strstr(d->text, l->at[i] + strspn(l->at[i], " \t")))
-			*MEM_PUSH(d->notes, d->note_count) = mem_fmt("said by the model %s, not by the file: %s", model, l->at[i]);
-}
-
 /* The open questions as a list; free(). NULL without any. */
 static char *open_questions(const struct draft *d)
 {
@@ -145,7 +113,12 @@ static int take(const struct draft_ask_request *q, const struct model_answer *an
 		if (make(q, &lines, &d, &why) < 0) {
 			*ret_complaint = mem_str(why.text);
 		} else {
-			note_lines(&lines, answer->model ? answer->model : "", &d);
+			/* Notes which lines are the model's, so that people look at them. Lines that others replaced are not in the draft. */
+			const char *model = answer->model ? answer->model : "";
+			for (size_t i = 0; i < lines.count; i++)
+				if (strstr(d.text, lines.at[i] + strspn(lines.at[i], " \t")))
+					*MEM_PUSH(d.notes, d.note_count) =
+						mem_fmt("said by the model %s, not by the file: %s", model, lines.at[i]);
 			draft_fini(&r->draft);
 			r->draft = d;
 			if (d.question_count == 0 && q->judge)
@@ -209,8 +182,29 @@ int draft_ask(const struct draft_ask_request *q, struct draft_ask_result *ret_re
 	bool more = r.draft.question_count > 0 && q->model;
 	if (r.draft.question_count == 0 && q->judge)
 		rc = q->judge(q->arg, &r.draft, &r.complaint, e);
-	if (more)
-		start(q, &r.draft, &p);
+	if (more) {
+		struct buf text = BUF_INIT, file = BUF_INIT;
+		prompt_quote(&file, q->source, FILE_MAX_BYTES);
+		buf_addf(&text, "# The file (%s)\n\n", q->backend);
+		prompt_fence(&text, "cpp", buf_text(&file));
+		buf_adds(&text, "\n# The draft, without what is asked for\n\n");
+		prompt_fence(&text, "context", r.draft.text);
+		if (q->declared_count)
+			buf_adds(&text, "\n# Declared already, and not to be changed\n\n");
+		for (size_t i = 0; i < q->declared_count; i++)
+			buf_addf(&text, "- %s\n", q->declared[i]);
+		buf_adds(&text, "\n# What was assumed\n\n");
+		add_list(&text, r.draft.notes, r.draft.note_count);
+		buf_adds(&text, "\n# Questions\n\n");
+		add_list(&text, r.draft.questions, r.draft.question_count);
+		buf_adds(&text,
+			 "\nAnswer every question with lines in one fenced block marked `declare`. Where the draft has a role or a "
+			 "size wrong, declare that as well.\n");
+		prompt_add(&p, PROMPT_SYSTEM, embedded_file("core/problems/draft_rules.md"));
+		prompt_add(&p, PROMPT_USER, buf_text(&text));
+		buf_fini(&text);
+		buf_fini(&file);
+	}
 	for (int i = 0; i < DRAFT_ASK_TURNS && more && rc == 0; i++)
 		rc = turn(q, &p, &r, &more, e);
 	prompt_fini(&p);

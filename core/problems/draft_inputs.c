@@ -103,29 +103,6 @@ static bool derived(const struct drafting *d, const struct drafting_entry *x, bo
 	return good && strchr(buf_text(out), '.') == NULL; /* C and Lua divide fractions differently */
 }
 
-static void scalar_line(struct drafting *d, struct drafting_entry *x)
-{
-	struct buf made = BUF_INIT, open = BUF_INIT;
-	const char *type = x->type == DTYPE_I32 ? "int" : dtype_name((enum dtype)x->type);
-	struct value value;
-	if (x->value.to > x->value.from && draft_own_value(d, x, &value)) {
-		char *text = digits(value_double(value), x->type == DTYPE_F32);
-		x->line = mem_fmt("  %s: %s = %s\n", x->name, type, text);
-		free(text);
-	} else if (derived(d, x, false, &made)) {
-		x->line = mem_fmt("  %s: %s = %s\n", x->name, type, buf_text(&made));
-		draft_note(d, "%s is computed as in the file: %s", x->name, buf_text(&made));
-	} else if (derived(d, x, true, &open)) {
-		draft_note(d, "%s will be computed as in the file: %s", x->name,
-			   buf_text(&open)); /* once the numbers asked for are known */
-	} else {
-		draft_question(d, "%s: which values? The file does not say: declare \"%s: %s = {1024, 2048}\"", x->name, x->name,
-			       type);
-	}
-	buf_fini(&made);
-	buf_fini(&open);
-}
-
 /* --- arrays ----------------------------------------------------------------------------------------------------------------- */
 
 struct source_range draft_inputs_bytes(const struct source *s, const struct source_buffer *b, const struct tokens **ret_tokens)
@@ -253,7 +230,25 @@ void draft_inputs_write(struct drafting *d)
 		} else if (x->array) {
 			array_line(d, x);
 		} else {
-			scalar_line(d, x);
+			struct buf made = BUF_INIT, open = BUF_INIT;
+			const char *type = x->type == DTYPE_I32 ? "int" : dtype_name((enum dtype)x->type);
+			struct value value;
+			if (x->value.to > x->value.from && draft_own_value(d, x, &value)) {
+				char *text = digits(value_double(value), x->type == DTYPE_F32);
+				x->line = mem_fmt("  %s: %s = %s\n", x->name, type, text);
+				free(text);
+			} else if (derived(d, x, false, &made)) {
+				x->line = mem_fmt("  %s: %s = %s\n", x->name, type, buf_text(&made));
+				draft_note(d, "%s is computed as in the file: %s", x->name, buf_text(&made));
+			} else if (derived(d, x, true, &open)) {
+				draft_note(d, "%s will be computed as in the file: %s", x->name,
+					   buf_text(&open)); /* once the numbers asked for are known */
+			} else {
+				draft_question(d, "%s: which values? The file does not say: declare \"%s: %s = {1024, 2048}\"",
+					       x->name, x->name, type);
+			}
+			buf_fini(&made);
+			buf_fini(&open);
 		}
 	}
 }

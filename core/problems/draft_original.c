@@ -73,29 +73,6 @@ static int choose(struct drafting *d, const struct context *ctx, struct params *
 	return rc;
 }
 
-/* Gives the draft's values to names without a value in the file: "m" is the draft's n, "block.x" its BX, or 1. */
-static void give_numbers(struct comparing *c)
-{
-	const struct expression_names *names = &c->d->names;
-	for (size_t i = 0; i < names->count; i++) {
-		const struct expression_meaning *m = &names->at[i];
-		const struct source_variable *v = draft_source_variable(&c->d->source, m->host);
-		const struct param *p = params_find(c->params, m->context);
-		struct value own;
-		struct buf text = BUF_INIT;
-		if (v && !v->dim3 &&
-		    draft_expression_value(&c->d->source, draft_source_tokens(&c->d->source, v), v->value, NULL, &own))
-			continue;
-		if (p)
-			param_value(p, &text);
-		else if (strspn(m->context, "0123456789") == strlen(m->context))
-			buf_adds(&text, m->context);
-		if (text.len)
-			draft_expression_name(&c->numbers, m->host, buf_text(&text));
-		buf_fini(&text);
-	}
-}
-
 static bool number(const struct comparing *c, const struct tokens *t, struct source_range range, struct value *ret_value)
 {
 	return draft_expression_value(&c->d->source, t, range, &c->numbers, ret_value);
@@ -251,25 +228,29 @@ static void compare_launch(struct comparing *c, const struct source_launch *file
 
 /* --- the whole -------------------------------------------------------------------------------------------------------------- */
 
-static void conclude(struct comparing *c)
-{
-	const struct source *s = &c->d->source;
-	if (c->differences > DIFFERENCES_MAX)
-		draft_question(c->d, "%zu further differences from the file's launches", c->differences - DIFFERENCES_MAX);
-	if (c->differences)
-		return;
-	draft_note(c->d,
-		   "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the bytes "
-		   "of %zu arrays: no difference%s%s",
-		   *c->at ? " at " : "", c->at, s->launch_count, c->sized, c->unknown.len ? "; could not be compared: " : "",
-		   buf_text(&c->unknown));
-}
-
 static void compare(struct drafting *d, const struct params *params, const struct plan *plan)
 {
 	struct comparing c = { .d = d, .params = params, .plan = plan, .unknown = BUF_INIT, .at = params_text(params) };
 	size_t n = 0;
-	give_numbers(&c);
+	/* Gives the draft's values to names without a value in the file: "m" is the draft's n, "block.x" its BX, or 1. */
+	const struct expression_names *names = &c.d->names;
+	for (size_t i = 0; i < names->count; i++) {
+		const struct expression_meaning *m = &names->at[i];
+		const struct source_variable *v = draft_source_variable(&c.d->source, m->host);
+		const struct param *p = params_find(c.params, m->context);
+		struct value own;
+		struct buf text = BUF_INIT;
+		if (v && !v->dim3 &&
+		    draft_expression_value(&c.d->source, draft_source_tokens(&c.d->source, v), v->value, NULL, &own))
+			continue;
+		if (p)
+			param_value(p, &text);
+		else if (strspn(m->context, "0123456789") == strlen(m->context))
+			buf_adds(&text, m->context);
+		if (text.len)
+			draft_expression_name(&c.numbers, m->host, buf_text(&text));
+		buf_fini(&text);
+	}
 	for (size_t i = 0; i < plan->op_count; i++) {
 		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
 			differs(&c, d->source.kernels[0].name, "the draft has an operation besides launches");
@@ -278,7 +259,17 @@ static void compare(struct drafting *d, const struct params *params, const struc
 	}
 	if (n != d->source.launch_count)
 		differs(&c, d->source.kernels[0].name, "the draft has %zu launches, and the file %zu", n, d->source.launch_count);
-	conclude(&c);
+	const struct source *s = &c.d->source;
+	if (c.differences > DIFFERENCES_MAX)
+		draft_question(c.d, "%zu further differences from the file's launches", c.differences - DIFFERENCES_MAX);
+	if (!c.differences) {
+		draft_note(c.d,
+			   "compared with the file's launches%s%s: kernels, grids, blocks, shared memory and arguments of %zu, the "
+			   "bytes "
+			   "of %zu arrays: no difference%s%s",
+			   *c.at ? " at " : "", c.at, s->launch_count, c.sized, c.unknown.len ? "; could not be compared: " : "",
+			   buf_text(&c.unknown));
+	}
 	for (size_t i = 0; i < c.pair_count; i++)
 		free(c.pairs[i].host);
 	free(c.pairs);

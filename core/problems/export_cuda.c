@@ -56,33 +56,6 @@ static int add_table(const struct plan_buffer *b, const char *prefix, size_t i, 
 	return 0;
 }
 
-static int add_buffers(const struct plan *plan, const char *prefix, const char *storage, struct buf *out, struct err *e)
-{
-	int rc = 0;
-	for (size_t i = 0; i < plan->buffer_count && rc == 0; i++)
-		if (plan->buffers[i].role == PLAN_TABLE)
-			rc = add_table(&plan->buffers[i], prefix, i, out, e);
-	buf_addf(out, "%sconst peakd::buffer %s_buffers[] = {\n", storage, prefix);
-	for (size_t i = 0; i < plan->buffer_count; i++) {
-		uint64_t rows = 1;
-		for (unsigned k = 0; k + 1 < plan->buffers[i].rank; k++)
-			rows *= (uint64_t)plan->buffers[i].dims[k];
-		bool filled = plan->buffers[i].role == PLAN_IN || plan->buffers[i].role == PLAN_INOUT;
-		buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ",
-			 plan->buffers[i].name, types[plan->buffers[i].type], role_name(plan->buffers[i].role),
-			 fill_name(filled ? plan->buffers[i].fill : PLAN_ZEROS), filled ? plan->buffers[i].lo : 0,
-			 filled ? plan->buffers[i].hi : 0, (unsigned long long)rows,
-			 (long long)plan->buffers[i].dims[plan->buffers[i].rank - 1], (long long)plan->buffers[i].ld,
-			 (unsigned long long)plan->buffers[i].bytes);
-		if (plan->buffers[i].role == PLAN_TABLE)
-			buf_addf(out, "%s_table%zu },\n", prefix, i);
-		else
-			buf_adds(out, "nullptr },\n");
-	}
-	buf_addf(out, "};\n%sconst size_t %s_count = %zu;\n\n", storage, prefix, plan->buffer_count);
-	return rc;
-}
-
 /* --- tensor maps -------------------------------------------------------------------------------------------------------------- */
 
 static const char *map_type(enum dtype t)
@@ -131,28 +104,6 @@ static void add_map_function(struct buf *out)
 		 "\t}\n"
 		 "\treturn map;\n"
 		 "}\n\n");
-}
-
-static void add_map(const struct plan_map *m, size_t i, struct buf *out)
-{
-	buf_addf(out, "\tconst cuuint64_t dims%zu[] = {", i);
-	for (unsigned k = 0; k < m->rank; k++)
-		buf_addf(out, " %llu,", (unsigned long long)m->dims[k]);
-	buf_addf(out, " }, strides%zu[] = {", i);
-	for (unsigned k = 1; k < m->rank; k++)
-		buf_addf(out, " %llu,", (unsigned long long)m->strides[k]);
-	buf_addf(out, "%s };\n\tconst cuuint32_t box%zu[] = {", m->rank > 1 ? "" : " 0", i);
-	for (unsigned k = 0; k < m->rank; k++)
-		buf_addf(out, " %u,", m->box[k]);
-	buf_addf(
-		out,
-		" };\n\tCUtensorMap map%zu = tensor_map(CU_TENSOR_MAP_DATA_TYPE_%s, %u, device[%u], dims%zu, strides%zu, box%zu,\n",
-		i, map_type(m->type), m->rank, m->buffer, i, i, i);
-	if (m->swizzle)
-		buf_addf(out, "\t\tCU_TENSOR_MAP_SWIZZLE_%uB, ", m->swizzle);
-	else
-		buf_adds(out, "\t\tCU_TENSOR_MAP_SWIZZLE_NONE, ");
-	buf_addf(out, "CU_TENSOR_MAP_FLOAT_OOB_FILL_%s);\n", m->fill_nan ? "NAN_REQUEST_ZERO_FMA" : "NONE");
 }
 
 /* --- operations --------------------------------------------------------------------------------------------------------------- */
@@ -220,12 +171,51 @@ static void add_op(const struct plan_op *op, const char *suffix, struct buf *out
 static int add_run(const struct plan *plan, const char *prefix, const char *suffix, struct buf *out, struct err *e)
 {
 	const char *storage = *suffix ? "extern " : "static ";
-	int rc = add_buffers(plan, prefix, storage, out, e);
+	int rc = 0;
+	for (size_t i = 0; i < plan->buffer_count && rc == 0; i++)
+		if (plan->buffers[i].role == PLAN_TABLE)
+			rc = add_table(&plan->buffers[i], prefix, i, out, e);
+	buf_addf(out, "%sconst peakd::buffer %s_buffers[] = {\n", storage, prefix);
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		uint64_t rows = 1;
+		for (unsigned k = 0; k + 1 < plan->buffers[i].rank; k++)
+			rows *= (uint64_t)plan->buffers[i].dims[k];
+		bool filled = plan->buffers[i].role == PLAN_IN || plan->buffers[i].role == PLAN_INOUT;
+		buf_addf(out, "\t{ \"%s\", peakd::%s, peakd::%s, peakd::%s, %.17g, %.17g, %llu, %lld, %lld, %llu, ",
+			 plan->buffers[i].name, types[plan->buffers[i].type], role_name(plan->buffers[i].role),
+			 fill_name(filled ? plan->buffers[i].fill : PLAN_ZEROS), filled ? plan->buffers[i].lo : 0,
+			 filled ? plan->buffers[i].hi : 0, (unsigned long long)rows,
+			 (long long)plan->buffers[i].dims[plan->buffers[i].rank - 1], (long long)plan->buffers[i].ld,
+			 (unsigned long long)plan->buffers[i].bytes);
+		if (plan->buffers[i].role == PLAN_TABLE)
+			buf_addf(out, "%s_table%zu },\n", prefix, i);
+		else
+			buf_adds(out, "nullptr },\n");
+	}
+	buf_addf(out, "};\n%sconst size_t %s_count = %zu;\n\n", storage, prefix, plan->buffer_count);
 	if (plan->map_count)
 		add_map_function(out);
 	buf_addf(out, "%svoid %s_run(void *const *device)\n{\n", *suffix ? "" : "static ", prefix);
-	for (size_t i = 0; i < plan->map_count; i++)
-		add_map(&plan->maps[i], i, out);
+	for (size_t i = 0; i < plan->map_count; i++) {
+		buf_addf(out, "\tconst cuuint64_t dims%zu[] = {", i);
+		for (unsigned k = 0; k < plan->maps[i].rank; k++)
+			buf_addf(out, " %llu,", (unsigned long long)plan->maps[i].dims[k]);
+		buf_addf(out, " }, strides%zu[] = {", i);
+		for (unsigned k = 1; k < plan->maps[i].rank; k++)
+			buf_addf(out, " %llu,", (unsigned long long)plan->maps[i].strides[k]);
+		buf_addf(out, "%s };\n\tconst cuuint32_t box%zu[] = {", plan->maps[i].rank > 1 ? "" : " 0", i);
+		for (unsigned k = 0; k < plan->maps[i].rank; k++)
+			buf_addf(out, " %u,", plan->maps[i].box[k]);
+		buf_addf(out,
+			 " };\n\tCUtensorMap map%zu = tensor_map(CU_TENSOR_MAP_DATA_TYPE_%s, %u, device[%u], dims%zu, strides%zu, "
+			 "box%zu,\n",
+			 i, map_type(plan->maps[i].type), plan->maps[i].rank, plan->maps[i].buffer, i, i, i);
+		if (plan->maps[i].swizzle)
+			buf_addf(out, "\t\tCU_TENSOR_MAP_SWIZZLE_%uB, ", plan->maps[i].swizzle);
+		else
+			buf_adds(out, "\t\tCU_TENSOR_MAP_SWIZZLE_NONE, ");
+		buf_addf(out, "CU_TENSOR_MAP_FLOAT_OOB_FILL_%s);\n", plan->maps[i].fill_nan ? "NAN_REQUEST_ZERO_FMA" : "NONE");
+	}
 	for (size_t i = 0; i < plan->op_count; i++)
 		add_op(&plan->ops[i], suffix, out);
 	buf_adds(out, "}\n");

@@ -29,26 +29,6 @@ static const struct {
 	{ "_half4", "half4", true },  { "_bytes", NULL, false },
 };
 
-static void collect(const struct plan *plan, struct names *names)
-{
-	for (size_t i = 0; i < plan->op_count; i++) {
-		const struct plan_launch *l = plan->ops[i].kind == PLAN_OP_LAUNCH ? &plan->ops[i].launch : NULL;
-		for (size_t k = 0; l && k < l->arg_count; k++) {
-			const struct plan_arg *a = &l->args[k];
-			const struct plan_buffer *b = a->kind == PLAN_ARG_BUFFER ? &plan->buffers[a->index] : NULL;
-			const char *is = a->name && *a->name ? a->name : b ? b->name : "";
-			struct name *n = NULL;
-			for (size_t j = 0; j < names->count && n == NULL; j++)
-				n = strcmp(names->at[j].is, is) == 0 ? &names->at[j] : NULL;
-			if (n == NULL) {
-				n = MEM_PUSH(names->at, names->count);
-				*n = (struct name){ .is = is, .scalar = b == NULL, .type = b ? b->type : a->type };
-			}
-			n->written |= b && b->role != PLAN_IN && b->role != PLAN_TABLE;
-		}
-	}
-}
-
 static bool occurs(const struct context *ctx, const char *word)
 {
 	return lex_has(context_region(ctx, REGION_MACROS), word) || lex_has(context_region(ctx, REGION_DEVICE), word);
@@ -77,7 +57,23 @@ int export_hlsl_declare(const struct export_request *q, struct buf *out, bool *r
 	unsigned binding = 0;
 	bool scalars = false;
 	int rc = 0;
-	collect(q->plan, &names);
+	const struct plan *plan = q->plan;
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct plan_launch *l = plan->ops[i].kind == PLAN_OP_LAUNCH ? &plan->ops[i].launch : NULL;
+		for (size_t k = 0; l && k < l->arg_count; k++) {
+			const struct plan_arg *a = &l->args[k];
+			const struct plan_buffer *b = a->kind == PLAN_ARG_BUFFER ? &plan->buffers[a->index] : NULL;
+			const char *is = a->name && *a->name ? a->name : b ? b->name : "";
+			struct name *n = NULL;
+			for (size_t j = 0; j < names.count && n == NULL; j++)
+				n = strcmp(names.at[j].is, is) == 0 ? &names.at[j] : NULL;
+			if (n == NULL) {
+				n = MEM_PUSH(names.at, names.count);
+				*n = (struct name){ .is = is, .scalar = b == NULL, .type = b ? b->type : a->type };
+			}
+			n->written |= b && b->role != PLAN_IN && b->role != PLAN_TABLE;
+		}
+	}
 	for (size_t i = 0; i < names.count && rc == 0; i++) {
 		if (*names.at[i].is == '\0')
 			rc = err_set(e, ERR_UNSUPPORTED,

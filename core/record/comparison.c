@@ -57,28 +57,6 @@ int comparison_library(struct db *db, int64_t checkpoint, const char *device, co
 	return rc < 0 ? rc : 0;
 }
 
-/* The same pairs, told from the other side; the samples stay as they were taken. */
-static void turn_around(struct comparison *c)
-{
-	struct comparison was = *c;
-	c->a = was.b;
-	c->b = was.a;
-	c->a_ns = was.b_ns;
-	c->b_ns = was.a_ns;
-	c->ratio = 1 / was.ratio;
-	c->low = 1 / was.high;
-	c->high = 1 / was.low;
-	c->a_validation = was.b_validation;
-	c->b_validation = was.a_validation;
-	c->a_params = was.b_params;
-	c->b_params = was.a_params;
-	bool faster = strcmp(was.verdict, "faster") == 0;
-	if (faster || strcmp(was.verdict, "slower") == 0) {
-		c->verdict = mem_str(faster ? "slower" : "faster");
-		free((char *)was.verdict);
-	}
-}
-
 int comparison_pair(struct db *db, const struct comparison_query *q, struct comparison *ret_comparison, struct err *e)
 {
 	int rc = query_one(db, "comparison_pair",
@@ -89,8 +67,26 @@ int comparison_pair(struct db *db, const struct comparison_query *q, struct comp
 		return err_set(e, ERR_NOT_FOUND,
 			       "checkpoints %lld and %lld were not compared: `peakd compare %lld %lld` times them in pairs",
 			       (long long)q->a, (long long)q->b, (long long)q->a, (long long)q->b);
-	if (rc > 0 && (ret_comparison->b != q->b || strcmp(ret_comparison->b_params, q->b_params) != 0))
-		turn_around(ret_comparison);
+	if (rc > 0 && (ret_comparison->b != q->b || strcmp(ret_comparison->b_params, q->b_params) != 0)) {
+		/* The same pairs, told from the other side; the samples stay as they were taken. */
+		struct comparison was = *ret_comparison;
+		ret_comparison->a = was.b;
+		ret_comparison->b = was.a;
+		ret_comparison->a_ns = was.b_ns;
+		ret_comparison->b_ns = was.a_ns;
+		ret_comparison->ratio = 1 / was.ratio;
+		ret_comparison->low = 1 / was.high;
+		ret_comparison->high = 1 / was.low;
+		ret_comparison->a_validation = was.b_validation;
+		ret_comparison->b_validation = was.a_validation;
+		ret_comparison->a_params = was.b_params;
+		ret_comparison->b_params = was.a_params;
+		bool faster = strcmp(was.verdict, "faster") == 0;
+		if (faster || strcmp(was.verdict, "slower") == 0) {
+			ret_comparison->verdict = mem_str(faster ? "slower" : "faster");
+			free((char *)was.verdict);
+		}
+	}
 	return rc < 0 ? rc : 0;
 }
 

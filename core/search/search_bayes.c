@@ -145,20 +145,6 @@ static double learn_times(struct state *s, size_t good)
 	return y[0];
 }
 
-/* Fits trees to the fastest FOREST_FROM points that are not out. */
-static void learn_forest(struct state *s, size_t good)
-{
-	size_t n = 0;
-	double y[FOREST_FROM];
-	for (size_t i = 0; i < s->seen_count && n < FOREST_FROM; i++) {
-		if (isnan(s->seen[i].y))
-			continue;
-		y[n] = s->seen[i < good ? i : good - 1].y;
-		search_grid_features(&s->grid, s->seen[i].point, s->x + n++ * s->grid.features);
-	}
-	search_trees_fit(&s->forest, s->x, y, n, FOREST_LEAF, &s->random);
-}
-
 /* Fits trees to what fails: to the fastest points and to those that failed, alternately. */
 static void learn_failures(struct state *s)
 {
@@ -271,22 +257,6 @@ static size_t by_process(struct state *s, double best)
 	return found;
 }
 
-/* The candidate with the least mean minus deviation. */
-static size_t by_forest(struct state *s)
-{
-	size_t *points = NULL, count = candidates(s, &points), found = SEARCH_NONE;
-	double least = INFINITY, deviation;
-	for (size_t i = 0; i < count; i++) {
-		double value = predict(s, &s->forest, points[i], &deviation) - deviation;
-		if (value < least) {
-			least = value;
-			found = points[i];
-		}
-	}
-	free(points);
-	return found;
-}
-
 /* --- the strategy ------------------------------------------------------------------------------------------------- */
 
 static size_t ask(void *state)
@@ -300,8 +270,28 @@ static size_t ask(void *state)
 	if (s->seen_count < DIVERSE || good < 2) {
 		point = diverse(s);
 	} else if (s->seen_count >= FOREST_AFTER && s->seen_count % FOREST_EVERY == FOREST_EVERY - 1) {
-		learn_forest(s, good);
-		point = by_forest(s);
+		/* Fits trees to the fastest FOREST_FROM points that are not out. */
+		size_t n = 0;
+		double y[FOREST_FROM];
+		for (size_t i = 0; i < s->seen_count && n < FOREST_FROM; i++) {
+			if (isnan(s->seen[i].y))
+				continue;
+			y[n] = s->seen[i < good ? i : good - 1].y;
+			search_grid_features(&s->grid, s->seen[i].point, s->x + n++ * s->grid.features);
+		}
+		search_trees_fit(&s->forest, s->x, y, n, FOREST_LEAF, &s->random);
+		/* The candidate with the least mean minus deviation. */
+		size_t *points = NULL, count = candidates(s, &points), found = SEARCH_NONE;
+		double least = INFINITY, deviation;
+		for (size_t i = 0; i < count; i++) {
+			double value = predict(s, &s->forest, points[i], &deviation) - deviation;
+			if (value < least) {
+				least = value;
+				found = points[i];
+			}
+		}
+		free(points);
+		point = found;
 	} else {
 		double best = learn_times(s, good);
 		learn_failures(s);

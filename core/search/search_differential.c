@@ -59,8 +59,7 @@ static size_t ask(void *state)
 	if (s->asked++ >= POPULATION && s->told_count >= ENOUGH) {
 		uint16_t *indices = MEM_NEW_N(uint16_t, s->grid.dims + 1);
 		for (int i = 0; i < TRIES && (point == SEARCH_NONE || s->taken[point]); i++) {
-			/* A fast point plus the scaled difference of two others, crossed with a third. Returns SEARCH_NONE when it is not in
-			 * the space. */
+			/* A fast point plus the scaled difference of two others, crossed with a third. */
 			const struct search_grid *grid = &s->grid;
 			size_t target = pick(s, POPULATION), base = pick(s, POPULATION / 4), a = pick(s, POPULATION),
 			       b = pick(s, POPULATION);

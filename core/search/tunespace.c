@@ -129,23 +129,6 @@ size_t tunespace_point(const struct tunespace *t, const struct params *params)
 	return point == SIZE_MAX ? SEARCH_NONE : point;
 }
 
-/* Fills the distance from the wanted value, per shared parameter and value; others stay NULL. Distances are in
- * factors, because most tuning parameters are powers of two. Returns false when no parameter is shared. */
-static bool price(const struct tunespace *t, const struct params *like, double **prices)
-{
-	bool shared = false;
-	for (size_t d = 0; d < t->search.dims; d++) {
-		const struct param *wanted = params_find(like, t->names[d]);
-		if (wanted == NULL)
-			continue;
-		shared = true;
-		prices[d] = MEM_NEW_N(double, t->value_counts[d] + 1);
-		for (size_t i = 0; i < t->value_counts[d]; i++)
-			prices[d][i] = fabs(log2((fabs(t->values[d][i]) + 1) / (fabs(value_of(wanted)) + 1)));
-	}
-	return shared;
-}
-
 static double distance(const struct tunespace *t, size_t point, double *const *prices)
 {
 	double cost = 0;
@@ -159,7 +142,18 @@ size_t tunespace_nearest(const struct tunespace *t, const struct params *like, s
 {
 	double **prices = MEM_NEW_N(double *, t->search.dims + 1), least = INFINITY;
 	size_t found = SEARCH_NONE, equal = 0;
-	bool shared = price(t, like, prices);
+	/* Fills the distance from the wanted value, per shared parameter and value; others stay NULL. Distances are in
+	 * factors, because most tuning parameters are powers of two. */
+	bool shared = false;
+	for (size_t d = 0; d < t->search.dims; d++) {
+		const struct param *wanted = params_find(like, t->names[d]);
+		if (wanted == NULL)
+			continue;
+		shared = true;
+		prices[d] = MEM_NEW_N(double, t->value_counts[d] + 1);
+		for (size_t i = 0; i < t->value_counts[d]; i++)
+			prices[d][i] = fabs(log2((fabs(t->values[d][i]) + 1) / (fabs(value_of(wanted)) + 1)));
+	}
 	for (size_t p = 0; shared && p < t->search.count; p++) {
 		double cost = distance(t, p, prices);
 		equal = cost < least ? 1 : equal + (cost == least);

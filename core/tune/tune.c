@@ -175,22 +175,6 @@ static int search_all(struct tuner *u, struct search *search, struct err *e)
 
 /* --- before ----------------------------------------------------------------------------------------------------------------- */
 
-/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
-static double floor_of(const struct tune_request *q, const struct params *size)
-{
-	const struct spec *spec = context_spec(q->ctx);
-	const struct facts *f = q->facts;
-	double peak = f->peak_f32, flops = spec_flops(spec, size);
-	if (spec->precision == SPEC_TENSOR)
-		peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
-						  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
-					  ? f->peak_tensor_f16
-					  : f->peak_tensor_tf32);
-	else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
-		peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
-	return peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
-}
-
 /* Resumes the interrupted run of this job, or begins one. */
 static int begin_run(struct tuner *u, struct search *search, struct err *e)
 {
@@ -228,25 +212,6 @@ static int begin_run(struct tuner *u, struct search *search, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were
- * added, one whose point is a seed already takes another of the points that are as near. */
-static void prefer_all(const struct tuner *u, struct search *search)
-{
-	size_t most = u->planned / 2 > PREFER_ALWAYS ? u->planned / 2 : PREFER_ALWAYS, taken = 0;
-	for (size_t i = 0; i < u->q->prefer_count && taken < most; i++) {
-		size_t point = SEARCH_NONE, before;
-		bool new = false;
-		for (size_t k = 0; k < PREFER_TURNS && !new; k++) {
-			before = point;
-			point = tunespace_nearest(u->spaces[0], u->q->prefer[i], i + k);
-			if (point == before)
-				break; /* no shared parameters, or no other point */
-			new = search_prefer(search, point);
-		}
-		taken += new;
-	}
-}
-
 /* Seconds a configuration of the checkpoint's newest complete run on this device took; 0 without one. */
 static double seconds_of(struct db *db, int64_t checkpoint, const struct facts *facts)
 {
@@ -264,26 +229,6 @@ static double seconds_of(struct db *db, int64_t checkpoint, const struct facts *
 	return seconds;
 }
 
-/* What this tune is likely to take: from this checkpoint's last run, else its parent's, else a guess; *ret_from says which. */
-static double estimate(const struct tuner *u, const char **ret_from)
-{
-	struct checkpoint c;
-	struct err ignored = ERR_INIT;
-	double seconds = seconds_of(u->to.db, u->to.checkpoint, u->q->facts);
-	*ret_from = "as its last run";
-	if (seconds == 0 && checkpoint_get(u->to.db, u->to.checkpoint, &c, &ignored) == 0) {
-		if (c.parent_count)
-			seconds = seconds_of(u->to.db, c.parents[0], u->q->facts);
-		checkpoint_fini(&c);
-		*ret_from = "as its parent's run";
-	}
-	if (seconds == 0) {
-		seconds = u->q->facts->shares_cpu ? GUESS_CPU_S : GUESS_GPU_S;
-		*ret_from = "a guess until the first are done";
-	}
-	return seconds * (double)u->planned;
-}
-
 static int search_and_finish(struct tuner *u, struct search *search, struct err *e)
 {
 	int rc = begin_run(u, search, e);
@@ -292,7 +237,22 @@ static int search_and_finish(struct tuner *u, struct search *search, struct err 
 	const char *strategy = search_name(search);
 	const char *from;
 	char duration[32], *size = params_text(u->q->size);
-	u->result.estimate_s = estimate(u, &from);
+	/* What this tune is likely to take: from this checkpoint's last run, else its parent's, else a guess. */
+	struct checkpoint c;
+	struct err ignored = ERR_INIT;
+	double seconds = seconds_of(u->to.db, u->to.checkpoint, u->q->facts);
+	from = "as its last run";
+	if (seconds == 0 && checkpoint_get(u->to.db, u->to.checkpoint, &c, &ignored) == 0) {
+		if (c.parent_count)
+			seconds = seconds_of(u->to.db, c.parents[0], u->q->facts);
+		checkpoint_fini(&c);
+		from = "as its parent's run";
+	}
+	if (seconds == 0) {
+		seconds = u->q->facts->shares_cpu ? GUESS_CPU_S : GUESS_GPU_S;
+		from = "a guess until the first are done";
+	}
+	u->result.estimate_s = seconds * (double)u->planned;
 	show_duration(u->result.estimate_s, duration);
 	eval_progress(u->ev, 0, (double)u->planned, "tune %s: %zu of %zu valid configurations, strategy %s, about %s (%s)", size,
 		      u->planned, u->result.space, strategy, duration, from);
@@ -342,7 +302,18 @@ static int make_spaces(struct tuner *u, struct err *e)
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
 		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;
-		u->floor_ns[u->size_count] = floor_of(q, size);
+		/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
+		const struct spec *spec = context_spec(q->ctx);
+		const struct facts *f = q->facts;
+		double peak = f->peak_f32, flops = spec_flops(spec, size);
+		if (spec->precision == SPEC_TENSOR)
+			peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
+							  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */
+						  ? f->peak_tensor_f16
+						  : f->peak_tensor_tf32);
+		else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
+			peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
+		u->floor_ns[u->size_count] = peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 		rc = tunespace_new(q->ctx, q->facts, size, &u->spaces[u->size_count], e);
 	}
 	if (rc < 0)
@@ -381,7 +352,21 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	if (rc == 0)
 		rc = search_new(strategy, tunespace_search(u.spaces[0]), u.planned, q->seed, &search, e);
 	if (rc == 0) {
-		prefer_all(&u, search);
+		/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were
+		 * added, one whose point is a seed already takes another of the points that are as near. */
+		size_t most = u.planned / 2 > PREFER_ALWAYS ? u.planned / 2 : PREFER_ALWAYS, taken = 0;
+		for (size_t i = 0; i < u.q->prefer_count && taken < most; i++) {
+			size_t point = SEARCH_NONE, before;
+			bool new = false;
+			for (size_t k = 0; k < PREFER_TURNS && !new; k++) {
+				before = point;
+				point = tunespace_nearest(u.spaces[0], u.q->prefer[i], i + k);
+				if (point == before)
+					break; /* no shared parameters, or no other point */
+				new = search_prefer(search, point);
+			}
+			taken += new;
+		}
 		rc = search_and_finish(&u, search, e);
 	}
 	search_free(search);

@@ -113,17 +113,6 @@ static struct tune_built *take_built(struct tune_lanes *l)
 	return b;
 }
 
-/* A point that was taken and could not be tried goes to the next taker. */
-static void put_back(struct tune_lanes *l, struct tune_built *b)
-{
-	lock_take(&l->lock);
-	*MEM_PUSH(l->built, l->built_count) = NULL;
-	memmove(l->built + 1, l->built, (l->built_count - 1) * sizeof *l->built);
-	l->built[0] = b;
-	lock_bell_ring(&l->bell);
-	lock_release(&l->lock);
-}
-
 /* --- trying ---------------------------------------------------------------------------------------------------------------- */
 
 struct params *tune_try_params(const struct tune_request *q, const struct params *params, size_t size)
@@ -268,17 +257,6 @@ static bool is_lost(struct device_lane *l, const struct tune_tried *t, struct er
 	return true;
 }
 
-/* Waits while the thread that records is behind. */
-static void hand_on(struct tune_lanes *l, struct tune_tried *t)
-{
-	lock_take(&l->lock);
-	while (l->tried_count >= l->tried_max && !l->stop)
-		lock_bell_wait(&l->bell, &l->lock, CLOCK_NEVER);
-	*MEM_PUSH(l->tried, l->tried_count) = t;
-	lock_bell_ring(&l->bell);
-	lock_release(&l->lock);
-}
-
 static int take_device(struct device_lane *l, struct err *e)
 {
 	return eval_await_device(l->lanes->u->ev, l->facts, l->first ? NULL : &l->lanes->over, &l->worker, e);
@@ -328,13 +306,25 @@ static void serve(struct device_lane *lane, struct err *e)
 		if (lost && !t->at[t->count - 1].checked) {
 			t->built = NULL;
 			tune_tried_free(t);
-			put_back(l, b);
+			/* A point that was taken and could not be tried goes to the next taker. */
+			lock_take(&l->lock);
+			*MEM_PUSH(l->built, l->built_count) = NULL;
+			memmove(l->built + 1, l->built, (l->built_count - 1) * sizeof *l->built);
+			l->built[0] = b;
+			lock_bell_ring(&l->bell);
+			lock_release(&l->lock);
 			break;
 		}
 		/* Who is to blame is not known: the configuration is out, and the checkpoint is not refuted by it. */
 		if (lost)
 			t->at[t->count - 1].check.alone = true;
-		hand_on(l, t);
+		/* Waits while the thread that records is behind. */
+		lock_take(&l->lock);
+		while (l->tried_count >= l->tried_max && !l->stop)
+			lock_bell_wait(&l->bell, &l->lock, CLOCK_NEVER);
+		*MEM_PUSH(l->tried, l->tried_count) = t;
+		lock_bell_ring(&l->bell);
+		lock_release(&l->lock);
 		at = clock_now();
 		if (lost)
 			break;

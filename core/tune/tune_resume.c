@@ -71,19 +71,6 @@ static void take_over(struct tuner *u, const struct measurement *m, struct param
 	params_free(kept);
 }
 
-/* These rows come after all of the search's. The search's values stay: they decide which are timed again. */
-static void take_again(struct tuner *u, const struct measurement *m)
-{
-	bool found = false;
-	for (size_t i = 0; i < u->finalist_count && !found; i++) {
-		char *text = params_text(u->finalists[i].params);
-		found = strcmp(text, m->params) == 0;
-		if (found)
-			u->finalists[i].again_ns = m->median_ns;
-		free(text);
-	}
-}
-
 static bool is_at(const struct tuner *u, const struct measurement *m, size_t size)
 {
 	struct params *inputs = params_part(size ? u->q->also[size - 1] : u->q->size, false);
@@ -247,8 +234,17 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 			const struct measurement *m = &rows.at[i];
 			struct params *params;
 			struct err ignored = ERR_INIT;
-			if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0)
-				take_again(u, m);
+			if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0) {
+				/* These rows come after all of the search's. The search's values stay: they decide which are timed again. */
+				bool found = false;
+				for (size_t i = 0; i < u->finalist_count && !found; i++) {
+					char *text = params_text(u->finalists[i].params);
+					found = strcmp(text, m->params) == 0;
+					if (found)
+						u->finalists[i].again_ns = m->median_ns;
+					free(text);
+				}
+			}
 			double value = is_search_row(m) ? known_value(u, m, &values, job) : NAN;
 			if (isnan(value) || params_parse(u->q->ctx, m->params, true, &params, &ignored) < 0)
 				continue;
