@@ -41,7 +41,9 @@ static int try_all(const struct context *ctx, const struct facts *facts, const s
 	return 0;
 }
 
-int domain_accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
+/* *ret_accepts: some tuning configuration is accepted for the size by where: and by host code, which runs until one is. *ret_why (may be
+ * NULL; owned by the caller): why the last one was not. Never -ERR_PRUNED. */
+static int accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
 		   char **ret_why, struct err *e)
 {
 	const struct spec *spec = context_spec(ctx);
@@ -73,11 +75,11 @@ static int compare_size(struct comparison *c, const struct params *size)
 {
 	bool parent = false, child = false;
 	char *why = NULL;
-	int rc = domain_accepts(c->parent, c->facts, size, &parent, NULL, c->e);
+	int rc = accepts(c->parent, c->facts, size, &parent, NULL, c->e);
 	if (rc < 0 || !parent)
 		return rc;
 	c->out->sizes++;
-	rc = domain_accepts(c->child, c->facts, size, &child, &why, c->e);
+	rc = accepts(c->child, c->facts, size, &child, &why, c->e);
 	if (rc == 0 && child)
 		c->out->covered++;
 	else if (rc == 0 && !spec_domain_ok(context_spec(c->child), size, NULL))

@@ -17,11 +17,6 @@ struct domain {
 	char *text;      /* one line: "2 of 4 input sizes covered; narrowed: n=67 (need: n % BX == 0), …"; owned */
 };
 
-/* *ret_accepts: some tuning configuration of the context is accepted for the input size by where: and by host code.
- * Host code runs until one is; *ret_why (may be NULL; owned by the caller, set only when not accepted) says why the
- * last one was not. Errors as host_run's, but never ERR_PRUNED. */
-int domain_accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
-		   char **ret_why, struct err *e);
 /* Compares over all sizes that the parent accepts. */
 int domain_compare(const struct context *parent, const struct context *child, const struct facts *facts, struct domain *ret_domain,
 		   struct err *e);

@@ -151,14 +151,6 @@ char *params_text(const struct params *p)
 	return buf_steal(&out);
 }
 
-struct hash params_hash(const struct params *p)
-{
-	char *text = params_text(p);
-	struct hash h = hash_text(text);
-	free(text);
-	return h;
-}
-
 /* --- reading ------------------------------------------------------------------------------------------------------ */
 static int unknown_name(const struct spec *s, const char *name, struct err *e)
 {

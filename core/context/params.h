@@ -10,7 +10,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/hash.h"
 
 struct context;
 
@@ -47,8 +46,6 @@ bool params_contain(const struct params *p, const struct params *part);
 char *params_text(const struct params *p);
 /* The value alone, as params_text and `-D` write it. */
 void param_value(const struct param *p, struct buf *out);
-/* SHA-256 of params_text. */
-struct hash params_hash(const struct params *p);
 /* Reads "n=512 BX=16" (separated by spaces or commas, any order) for a context; the result is in the context's order.
  * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have, a
  * value that is not a number, a name that is given twice or is missing. The values need not be in the declared sets. */

@@ -117,7 +117,8 @@ void script_free(struct script *s)
 	free(s);
 }
 
-int script_line(lua_State *L)
+/* Line of the script that called the running C function; 0 when unknown. */
+static int line_of(lua_State *L)
 {
 	lua_Debug ar;
 	if (!lua_getstack(L, 1, &ar) || !lua_getinfo(L, "l", &ar) || ar.currentline < 0)
@@ -143,7 +144,7 @@ static char *quote_line(const struct script *s, int line)
 int script_prune(lua_State *L, const char *function, const char *why)
 {
 	struct script *s = script_of(L);
-	int line = script_line(L);
+	int line = line_of(L);
 	char *quote = quote_line(s, line);
 	free(s->why);
 	s->why = why ? mem_fmt("%s: %s (%s, line %d)", function, why, s->name, line)

@@ -40,7 +40,5 @@ void script_charge(lua_State *L, uint64_t units);
 /* Ends the script as not applicable for these parameters; never returns. `why` may be NULL: the calling line is quoted
  * then. */
 int script_prune(lua_State *L, const char *function, const char *why);
-/* Line of the script that called the running C function; 0 when unknown. */
-int script_line(lua_State *L);
 
 #endif

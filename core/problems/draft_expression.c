@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/wire/dtype.h"
 #include "base/mem.h"
 #include "core/context/expr.h"
 #include "core/problems/drafting.h"
@@ -33,22 +34,13 @@ void draft_expression_name(struct expression_names *n, const char *host, const c
 	*MEM_PUSH(n->at, n->count) = (struct expression_meaning){ mem_str(host), mem_str(context) };
 }
 
-static const struct {
-	const char *type;
-	int bytes;
-} sizes[] = {
-	{ "float", 4 },         { "double", 8 },   { "half", 2 },     { "__half", 2 },   { "_Float16", 2 },
-	{ "__nv_bfloat16", 2 }, { "int", 4 },      { "unsigned", 4 }, { "uint32_t", 4 }, { "int32_t", 4 },
-	{ "int64_t", 8 },       { "uint64_t", 8 }, { "size_t", 8 },   { "long", 8 },     { "short", 2 },
-	{ "int16_t", 2 },       { "uint16_t", 2 }, { "char", 1 },     { "int8_t", 1 },   { "uint8_t", 1 },
-};
-
+/* Of an element; 0 for a word that is no type. */
 static int bytes_of(const struct token *t)
 {
-	for (size_t i = 0; i < MEM_COUNT(sizes); i++)
-		if (draft_token_is(t, sizes[i].type))
-			return sizes[i].bytes;
-	return 0;
+	char *text = draft_token_text(t);
+	int type = draft_source_type(text);
+	free(text);
+	return type < 0 ? 0 : (int)dtype_size((enum dtype)type);
 }
 
 static const struct {

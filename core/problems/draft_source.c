@@ -141,7 +141,7 @@ static const struct {
 	{ "uint8_t", DTYPE_U8 },
 };
 
-static int type_of(const char *text)
+int draft_source_type(const char *text)
 {
 	for (size_t i = 0; i < MEM_COUNT(types); i++)
 		if (strcmp(types[i].text, text) == 0)
@@ -170,7 +170,7 @@ static struct source_param read_param(const struct tokens *t, size_t from, size_
 	if (p.name == NULL)
 		p.name = mem_str("");
 	p.type_text = buf_steal(&type);
-	p.type = type_of(p.type_text);
+	p.type = draft_source_type(p.type_text);
 	return p;
 }
 

@@ -110,6 +110,8 @@ const struct source_variable *draft_source_variable(const struct source *s, cons
 const struct source_buffer *draft_source_buffer(const struct source *s, const char *name);
 /* True for a token of a kernel's body. */
 bool draft_source_in_kernel(const struct source *s, size_t token);
+/* The enum dtype that a type of C, CUDA or HIP is; -1: none that contexts know. */
+int draft_source_type(const char *text);
 /* The tokens that a variable's value is in. */
 const struct tokens *draft_source_tokens(const struct source *s, const struct source_variable *v);
 

@@ -214,13 +214,6 @@ int export_request(const struct export_request *q, struct export_file **ret_file
 	return 0;
 }
 
-int export_context(const struct context *ctx, const struct params *params, const struct plan *plan, const char *provenance,
-		   struct export_file **ret_files, size_t *ret_count, struct err *e)
-{
-	struct export_request q = { .ctx = ctx, .params = params, .plan = plan, .provenance = provenance };
-	return export_request(&q, ret_files, ret_count, e);
-}
-
 void export_files_free(struct export_file *files, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -37,9 +37,6 @@ struct export_request {
  * and KERNEL.peak.md for all. The array and its files are the caller's (export_files_free). -ERR_UNSUPPORTED for what cannot
  * be written as source, with the reason. */
 int export_request(const struct export_request *request, struct export_file **ret_files, size_t *ret_count, struct err *e);
-/* The same without a reference. */
-int export_context(const struct context *ctx, const struct params *params, const struct plan *plan, const char *provenance,
-		   struct export_file **ret_files, size_t *ret_count, struct err *e);
 /* What the driver is to check against: the root context (its `reference` block where it has one) for the inputs of `params`, under
  * the first of the root's own configurations that host code accepts. The three are the caller's. Errors as space_new's and
  * host_run's; -ERR_PRUNED when no configuration is accepted. */

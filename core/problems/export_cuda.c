@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
 #include "core/problems/export_source.h"
 
@@ -82,28 +83,7 @@ static const char *map_type(enum dtype t)
 
 static void add_map_function(struct buf *out)
 {
-	buf_adds(out,
-		 "// The driver's function, found at run time so that nothing but the runtime is linked.\n"
-		 "static CUtensorMap tensor_map(CUtensorMapDataType type, unsigned rank, void *base, const cuuint64_t *dims,\n"
-		 "                              const cuuint64_t *strides, const cuuint32_t *box, CUtensorMapSwizzle swizzle,\n"
-		 "                              CUtensorMapFloatOOBfill fill)\n"
-		 "{\n"
-		 "\tstatic const cuuint32_t every[] = { 1, 1, 1, 1, 1 };\n"
-		 "\tCUtensorMap map;\n"
-		 "\tvoid *found = nullptr;\n"
-		 "\tcudaDriverEntryPointQueryResult status;\n"
-		 "\tpeakd::ok(cudaGetDriverEntryPointByVersion(\"cuTensorMapEncodeTiled\", &found, 12000, cudaEnableDefault, "
-		 "&status),\n"
-		 "\t          \"cuTensorMapEncodeTiled\");\n"
-		 "\tCUresult result = !found ? CUDA_ERROR_NOT_FOUND : ((decltype(&cuTensorMapEncodeTiled))found)(\n"
-		 "\t\t&map, type, rank, base, dims, strides, box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,\n"
-		 "\t\tCU_TENSOR_MAP_L2_PROMOTION_L2_128B, fill);\n"
-		 "\tif (result != CUDA_SUCCESS) {\n"
-		 "\t\tfprintf(stderr, \"cuTensorMapEncodeTiled: error %d\\n\", (int)result);\n"
-		 "\t\texit(2);\n"
-		 "\t}\n"
-		 "\treturn map;\n"
-		 "}\n\n");
+	buf_adds(out, embedded_file("core/problems/export_map.cuh"));
 }
 
 /* --- operations --------------------------------------------------------------------------------------------------------------- */

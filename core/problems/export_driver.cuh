@@ -36,8 +36,7 @@ inline void ok(cudaError_t result, const char *what)
 {
 	if (result == cudaSuccess)
 		return;
-	fprintf(stderr, "%s: %s\
-", what, cudaGetErrorString(result));
+	fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(result));
 	exit(2);
 }
 
@@ -200,8 +199,7 @@ inline bool compare(const buffer &b, const void *got_device, const void *want_de
 			bool same = memcmp(&got[at], &want[at], size) == 0;
 			bool bad = is_float(b.element) ? std::isfinite(w) != std::isfinite(g) : !same;
 			if (bad && wrong++ < 8)
-				printf("  %s[%llu][%llu] = %.9g, want %.9g\
-", b.name, (unsigned long long)r, (unsigned long long)c, g, w);
+				printf("  %s[%llu][%llu] = %.9g, want %.9g\n", b.name, (unsigned long long)r, (unsigned long long)c, g, w);
 			if (!bad && std::isfinite(w)) {
 				difference += (g - w) * (g - w);
 				norm += w * w;
@@ -209,8 +207,7 @@ inline bool compare(const buffer &b, const void *got_device, const void *want_de
 		}
 	double error = norm > 0 ? sqrt(difference / norm) : sqrt(difference);
 	bool good = wrong == 0 && (!is_float(b.element) || error <= tolerance);
-	printf("check %s: relative error %.3g, tolerance %.3g, %llu wrong elements: %s\
-", b.name, error, tolerance,
+	printf("check %s: relative error %.3g, tolerance %.3g, %llu wrong elements: %s\n", b.name, error, tolerance,
 	       (unsigned long long)wrong, good ? "passed" : "FAILED");
 	return good;
 }

@@ -12,8 +12,8 @@
 static const struct search_strategy *const strategies[] = {
 	&search_bayes,
 	&search_differential,
-	&search_random,
-	&search_exhaustive,
+	&search_order_random,
+	&search_order_all,
 };
 
 struct search {

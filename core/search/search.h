@@ -55,7 +55,7 @@ struct search_strategy {
 	void (*end)(void *state);
 };
 
-extern const struct search_strategy search_bayes, search_differential, search_exhaustive, search_random;
+extern const struct search_strategy search_bayes, search_differential, search_order_all, search_order_random;
 
 /* A seeded random order of 0 … count-1, drawn lazily, and a generator of random numbers. */
 struct search_shuffle {

@@ -22,15 +22,6 @@ static const struct {
 	{ "edp", "energy * time", "J s" },
 };
 
-struct objective {
-	char *text;
-	const char *unit;
-	bool is_time;
-	const struct spec *spec; /* its variables follow the measured ones in the scope */
-	struct expr_scope *scope;
-	struct expr *expr;
-};
-
 int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
 		  struct err *e)
 {
@@ -76,24 +67,9 @@ void objective_free(struct objective *o)
 	free(o);
 }
 
-bool objective_is_time(const struct objective *o)
-{
-	return o->is_time;
-}
-
 bool objective_weighs(const struct objective *o)
 {
 	return expr_mentions(o->expr, SLOT_ENERGY) || expr_mentions(o->expr, SLOT_POWER);
-}
-
-const char *objective_text(const struct objective *o)
-{
-	return o->text;
-}
-
-const char *objective_unit(const struct objective *o)
-{
-	return o->unit;
 }
 
 int objective_value(const struct objective *o, const struct objective_metrics *m, double *ret_value, struct err *e)

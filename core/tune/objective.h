@@ -9,7 +9,14 @@
 #include "backends/wire/facts.h"
 #include "core/context/context.h"
 
-struct objective;
+struct objective {
+	char *text;              /* as the user wrote it */
+	const char *unit;        /* "ns", "J", "J s", or "" for an expression */
+	bool is_time;            /* it is exactly the time */
+	const struct spec *spec; /* its variables follow the measured ones in the scope */
+	struct expr_scope *scope;
+	struct expr *expr;
+};
 
 /* What was measured for one configuration at one input size. */
 struct objective_metrics {
@@ -26,14 +33,8 @@ struct objective_metrics {
 int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
 		  struct err *e);
 void objective_free(struct objective *o);
-/* True when the objective is exactly the time. */
-bool objective_is_time(const struct objective *o);
 /* True when energy must be measured. */
 bool objective_weighs(const struct objective *o);
-/* As the user wrote it. Borrowed. */
-const char *objective_text(const struct objective *o);
-/* "ns", "J", "J s", or "" for an expression. */
-const char *objective_unit(const struct objective *o);
 /* Smaller is better: time_ns itself, joules, joule-seconds, or the expression's value. Returns -ERR_INPUT when the
  * value cannot be computed or is not positive. */
 int objective_value(const struct objective *o, const struct objective_metrics *m, double *ret_value, struct err *e);

@@ -64,8 +64,8 @@ static void report(const struct tuner *u)
 	double ns = u->finalist_count ? u->finalists[0].value : INFINITY;
 	if (!isfinite(ns))
 		snprintf(best, 32, "none yet");
-	else if (strcmp(objective_unit(u->objective), "ns") != 0)
-		snprintf(best, 32, "%.4g %s", ns, objective_unit(u->objective));
+	else if (strcmp(u->objective->unit, "ns") != 0)
+		snprintf(best, 32, "%.4g %s", ns, u->objective->unit);
 	else if (ns < 1e6)
 		snprintf(best, 32, "%.3g us", ns / 1e3);
 	else
@@ -194,8 +194,8 @@ static int begin_run(struct tuner *u, struct search *search, struct err *e)
 	if (q->device_seconds > 0)
 		buf_addf(&out, ", %g device-s", q->device_seconds);
 	buf_addf(&out, "; seed: %llu; %s", (unsigned long long)q->seed, q->warm ? "warm" : "cold");
-	if (!objective_is_time(u->objective))
-		buf_addf(&out, "; objective: %s", objective_text(u->objective));
+	if (!u->objective->is_time)
+		buf_addf(&out, "; objective: %s", u->objective->text);
 	char *settings = buf_steal(&out);
 	int rc = tune_resume(u, settings, search, e);
 	if (rc == 0 && u->result.run == 0) {

@@ -136,7 +136,7 @@ int tune_value(const struct tuner *u, const struct params *params, const struct 
 
 bool tune_plain(const struct tuner *u)
 {
-	return objective_is_time(u->objective) && u->size_count == 1;
+	return u->objective->is_time && u->size_count == 1;
 }
 
 int tune_record_metric(struct tuner *u, const struct facts *facts, const struct params *params, const char *name, double value,
@@ -239,7 +239,7 @@ int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, stru
 		*ret_value = tune_over_sizes(u, values);
 	/* The value over all sizes is not a column of a measurement: a resumed tune reads it from here. */
 	if (!tune_plain(u))
-		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value, objective_unit(u->objective), e);
+		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value, u->objective->unit, e);
 	if (rc < 0 || last->times.hopeless)
 		return rc;
 	if (u->finalist_count == 0 || *ret_value < u->finalists[0].value)

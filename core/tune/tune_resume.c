@@ -86,7 +86,7 @@ static bool is_at(const struct tuner *u, const struct measurement *m, size_t siz
 static void find_reference(struct tuner *u, const struct measurement_list *rows)
 {
 	double values[TUNE_SIZES];
-	if (u->size_count < 2 || !objective_is_time(u->objective))
+	if (u->size_count < 2 || !u->objective->is_time)
 		return;
 	for (size_t i = 0; i + u->size_count <= rows->count; i++) {
 		size_t n = 0;

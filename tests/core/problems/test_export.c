@@ -167,6 +167,7 @@ static void test_cuda(void)
 		"the driver launches the kernel as in the plan");
 	has_str(text, "dim3(1, 1, 1), dim3(256, 1, 1), 0, dim3(1, 1, 1), true", "the driver launches cooperatively as in the plan");
 	has_str(text, "#undef SCALE\n", "macros of the kernel do not reach the driver");
+	has_str(find(files, count, "all-of-it_driver.h"), "fprintf(stderr, \"%s: %s\\n\", what", "the driver's own texts keep their escapes");
 	has_str(text, "peakd::F32, peakd::OUT, peakd::ZEROS, 0, 0, 256, 256, 264,", "the driver keeps leading dimensions");
 	has_str(text, "CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
 		"the driver encodes tensor maps");

@@ -37,7 +37,7 @@ static void times(const struct context *ctx, const struct params *params)
 	size_t others = 0;
 	for (double ns = 1000.5; ns < 1e7; ns += 500.5)
 		others += value_at(o, params, ns) != ns;
-	ok(objective_is_time(o) && !objective_weighs(o), "the default objective is time");
+	ok(o->is_time && !objective_weighs(o), "the default objective is time");
 	is_int((long long)others, 0, "the value of a time is the measured time, bit by bit");
 	objective_free(o);
 }
@@ -45,7 +45,7 @@ static void times(const struct context *ctx, const struct params *params)
 static void expressions(const struct context *ctx, const struct params *params)
 {
 	struct objective *o = make(ctx, "time * registers + BX");
-	ok(!objective_is_time(o) && fabs(value_at(o, params, 1e9) - (32 + 8)) < 1e-12,
+	ok(!o->is_time && fabs(value_at(o, params, 1e9) - (32 + 8)) < 1e-12,
 	   "time counts in seconds in an expression");
 	objective_free(o);
 	o = make(ctx, "time + shared");
