@@ -26,7 +26,7 @@ static const struct verb worker_verb = {
 
 static const struct verb *const verbs[] = {
 	&serve_verb,      &relay_verb,    &run_verb,      &study_verb,     &verbs_tune,  &verbs_validate,
-	&verbs_transform, &verbs_compare, &verbs_profile, &verbs_workflow, &verbs_draft, &verbs_devices,
+	&verbs_transform, &verbs_compare, &verbs_profile, &optimize_verb, &verbs_workflow, &verbs_draft, &verbs_devices,
 	&verbs_jobs,      &drain_verb,    &knowledge_verb, &trajectories_verb, &vacuum_verb,   &selftest_verb,  &worker_verb,
 };
 

@@ -308,6 +308,18 @@ FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context 
 SELECT id, checkpoint_id FROM pending
 WHERE job_id = ?1 AND state <> 'cancelled' ORDER BY created_ms DESC, rowid DESC LIMIT 1;
 
+-- name: decision_save
+UPDATE decision SET made_id = :made_id, transform_job = :transform_job, tune_job = :tune_job, profile_job = :profile_job, pending = :pending,
+       outcome = :outcome, gain = :gain, low = :low, high = :high, note = :note, seconds = :seconds, device_seconds = :device_seconds,
+       calls = :calls, tokens_in = :tokens_in, tokens_out = :tokens_out, ended_ms = :ended_ms
+WHERE id = :id;
+
+-- name: decision_list
+SELECT * FROM decision WHERE search = ?1 ORDER BY seq;
+
+-- name: decision_search_of
+SELECT search FROM decision WHERE checkpoint_id = ?1 OR made_id = ?1 ORDER BY id DESC LIMIT 1;
+
 -- name: fact_set
 INSERT INTO fact (device, key, value, created_ms) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (device, key) DO UPDATE SET value = excluded.value, created_ms = excluded.created_ms;
@@ -401,6 +413,7 @@ WITH RECURSIVE kept (id) AS (
 	UNION SELECT to_id FROM workflow_move UNION SELECT from_id FROM workflow_move
 	UNION SELECT checkpoint_id FROM workflow_tag
 	UNION SELECT parent_id FROM pending UNION SELECT checkpoint_id FROM pending
+	UNION SELECT checkpoint_id FROM decision JOIN job ON job.id = search UNION SELECT made_id FROM decision JOIN job ON job.id = search
 	UNION SELECT json_extract(request, '$.checkpoint') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)
 	UNION SELECT json_extract(request, '$.a') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)
 	UNION SELECT json_extract(request, '$.b') FROM job WHERE state IN ('queued', 'running', 'interrupted') AND json_valid(request)

@@ -16,7 +16,11 @@
 #include "core/record/job.h"
 #include "core/workers/pool.h"
 
-enum { THREADS = 16, PROGRESS_MAX = 500 /* bytes of a progress message: a line for people, never a compiler's whole log */ };
+enum {
+	THREADS = 16,
+	PROGRESS_MAX = 500 /* bytes of a progress message: a line for people, never a compiler's whole log */,
+	CHILD_WAIT_MS = 200 /* who waits for a job of another thread looks this often whether it should end itself */
+};
 
 /* A job that waits for a thread or has one. */
 struct ticket {
@@ -153,15 +157,13 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 	return rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
 }
 
-static int run_job(struct engine *g, struct engine_job *job, struct err *e)
+/* A job whose row says that it runs. */
+static int work(struct engine *g, struct engine_job *job, struct err *e)
 {
 	struct job row;
 	struct err why = ERR_INIT;
 	void *request = NULL, *result = NULL;
-	int rc = job_start(job->db, job->id, e);
-	if (rc < 0)
-		return e->code == ERR_CANCELLED ? 0 : rc;
-	rc = job_get(job->db, job->id, &row, e);
+	int rc = job_get(job->db, job->id, &row, e);
 	if (rc < 0)
 		return rc;
 	const struct engine_kind *kind = find_kind(g, row.kind);
@@ -187,6 +189,14 @@ static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 	}
 	job_fini(&row);
 	return rc;
+}
+
+static int run_job(struct engine *g, struct engine_job *job, struct err *e)
+{
+	int rc = job_start(job->db, job->id, e);
+	if (rc < 0)
+		return e->code == ERR_CANCELLED ? 0 : rc;
+	return work(g, job, e);
 }
 
 /* Callers that wait for the job still get an answer. */
@@ -241,6 +251,7 @@ static void *job_thread(void *arg)
 			t->running = MEM_NEW(struct engine_job);
 			t->running->id = t->id;
 			t->running->user = g->config.user;
+			t->running->engine = g;
 			lock_release(&g->lock);
 			serve(g, t);
 			lock_take(&g->lock);
@@ -252,6 +263,115 @@ static void *job_thread(void *arg)
 	}
 	lock_release(&g->lock);
 	return NULL;
+}
+
+/* --- jobs that are parts of others ------------------------------------------------------------------------------------------ */
+
+int engine_child_begin(struct db *db, const struct engine_kind *kind, const void *request, char **ret_id, struct err *e)
+{
+	char *text = layout_write(kind->request, request);
+	int rc = store_begin(db, e);
+	if (rc == 0) {
+		rc = job_create(db, kind->name, text, ret_id, e);
+		if (rc == 0)
+			rc = job_start(db, *ret_id, e);
+		rc = store_end(db, rc, e);
+	}
+	free(text);
+	return rc < 0 ? rc : 0;
+}
+
+static bool is_part_of(const struct engine_job *job, const char *id)
+{
+	for (; job; job = job->parent)
+		if (strcmp(job->id, id) == 0)
+			return true;
+	return false;
+}
+
+static void add_spent(struct eval_spent *to, const struct eval_spent *from)
+{
+	atomic_fetch_add(&to->leased_ns, atomic_load(&from->leased_ns));
+	atomic_fetch_add(&to->validation_ns, atomic_load(&from->validation_ns));
+	atomic_fetch_add(&to->validation_leased_ns, atomic_load(&from->validation_leased_ns));
+}
+
+/* On the parent's thread, with its database handle. False when another thread has it. */
+static bool run_child(struct engine_job *parent, const char *id, int *ret_rc, struct err *e)
+{
+	struct engine *g = parent->engine;
+	struct ticket *t = MEM_NEW(struct ticket), **last = &g->tickets;
+	bool taken = false;
+	t->id = mem_str(id);
+	t->running = MEM_NEW(struct engine_job);
+	*t->running = (struct engine_job){ .id = t->id, .db = parent->db, .user = parent->user, .engine = g, .parent = parent };
+	lock_take(&g->lock);
+	for (; *last; last = &(*last)->next)
+		taken = taken || strcmp((*last)->id, id) == 0;
+	if (!taken)
+		*last = t;
+	if (cancel_asked(&parent->cancel))
+		cancel_ask(&t->running->cancel);
+	lock_release(&g->lock);
+	struct engine_job *job = t->running;
+	if (taken) {
+		free(t->id);
+		free(t);
+	} else {
+		*ret_rc = work(g, job, e);
+		add_spent(&parent->spent, &job->spent);
+		drop_ticket(g, t);
+	}
+	free(job);
+	return !taken;
+}
+
+static int restart(struct db *db, const char *id, struct err *e)
+{
+	int rc = store_begin(db, e);
+	if (rc < 0)
+		return rc;
+	rc = job_resume(db, id, e);
+	if (rc >= 0)
+		rc = job_start(db, id, e);
+	return store_end(db, rc, e);
+}
+
+static int read_ended(const struct job *row, const struct layout *l, void *result, struct err *e)
+{
+	struct err ignored = ERR_INIT;
+	if (row->result)
+		layout_read_text(l, row->result, result, &ignored);
+	if (row->state == JOB_DONE)
+		return 0;
+	enum err_code code = ERR_INPUT;
+	while (code < ERR_INTERNAL && !(row->error_code && strcmp(row->error_code, err_code_name(code)) == 0))
+		code++;
+	return err_set(e, code, "%s", row->error_text ? row->error_text : "failed");
+}
+
+int engine_child_run(struct engine_job *parent, const char *id, const struct layout *l, void *result, struct err *e)
+{
+	for (int rc = 0; rc >= 0;) {
+		struct job row;
+		rc = cancel_check(&parent->cancel, e);
+		if (rc < 0 || (rc = job_get(parent->db, id, &row, e)) < 0)
+			return rc;
+		enum job_state state = row.state;
+		if (job_state_ended(state))
+			rc = read_ended(&row, l, result, e);
+		job_fini(&row);
+		if (job_state_ended(state))
+			return rc;
+		if (state == JOB_INTERRUPTED)
+			rc = restart(parent->db, id, e);
+		/* What somebody queued or resumed by hand has a thread of its own. */
+		else if (state == JOB_QUEUED || !run_child(parent, id, &rc, e))
+			clock_sleep(CHILD_WAIT_MS * CLOCK_MS);
+		if (rc >= 0 && is_ending(parent->engine))
+			return err_set(e, ERR_CANCELLED, "the daemon ends");
+	}
+	return -(int)e->code;
 }
 
 /* What the last daemon left: running jobs become interrupted, queued ones are queued again. */
@@ -424,7 +544,7 @@ int engine_cancel(struct engine *g, struct db *db, const char *id, struct err *e
 		return rc;
 	lock_take(&g->lock);
 	for (struct ticket *t = g->tickets; t; t = t->next)
-		if (t->running && strcmp(t->id, id) == 0) {
+		if (t->running && is_part_of(t->running, id)) {
 			cancel_ask(&t->running->cancel);
 			pool_interrupt(g->config.pool, &t->running->cancel);
 		}
@@ -452,6 +572,8 @@ unsigned engine_busy(struct engine *g)
 
 void engine_progress(struct engine_job *job, double done, double total, const char *message)
 {
+	if (job->parent)
+		engine_progress(job->parent, done, total, message);
 	struct err e = ERR_INIT;
 	struct db *own = NULL; /* the job's handle is its thread's; a lane that waits for a device is another */
 	char *text = mem_str(message);

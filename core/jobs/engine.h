@@ -20,6 +20,8 @@ struct engine_job {
 	struct eval_spent
 		spent; /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
 	void *user;    /* engine_config's */
+	struct engine *engine;
+	struct engine_job *parent; /* whose part this one is: engine_child; NULL */
 };
 
 /* A kind of job: its request and result as structs with a layout each, which the row keeps as JSON, and what it does: `run` fills
@@ -58,8 +60,14 @@ struct engine_submission {
  * `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
  * and queued again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is
  * the caller's, *ret_fresh says whether a job was made. */
-int engine_submit(struct engine *engine, struct db *db, const struct engine_submission *submission, char **ret_id,
-		  bool *ret_fresh, struct err *e);
+int engine_submit(struct engine *engine, struct db *db, const struct engine_submission *submission, char **ret_id, bool *ret_fresh,
+		  struct err *e);
+/* Jobs that are a part of another job have rows of their own and run on its thread. They are cancelled with it, and their progress and
+ * what they spend count for it too. engine_child_begin writes one as running, for a transaction of the caller's; *ret_id: free(). */
+int engine_child_begin(struct db *db, const struct engine_kind *kind, const void *request, char **ret_id, struct err *e);
+/* Runs it to its end and reads its result into an object that layout_init has set; the layout may be a part of the kind's own. One that has ended is only read, an interrupted one runs
+ * again, and one that somebody else runs is waited for. Returns what the job ended with. */
+int engine_child_run(struct engine_job *parent, const char *id, const struct layout *l, void *result, struct err *e);
 /* True for a queued job that is kept for another machine. */
 bool engine_is_later(const struct job *job);
 /* Asks a job to end; its workers are interrupted at once. */

@@ -10,7 +10,7 @@
 #include "core/record/measurement.h"
 
 const struct engine_kind *const work_kinds[] = {
-	&work_validate, &work_tune, &work_compare, &work_profile, &work_transform, &work_submit, &work_edit, &work_draft, NULL,
+	&work_validate, &work_tune, &work_compare, &work_profile, &work_transform, &work_submit, &work_edit, &work_draft, &work_optimize, NULL,
 };
 
 const struct engine_kind *work_kind(const char *name)

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/jobs/work_gate.h"
 #include "core/jobs/work_judge.h"
 #include "core/judge/limits.h"
 #include "core/record/exchange.h"
@@ -31,6 +32,11 @@ struct request {
 	int64_t samples;              /* of a validation; 0: WORK_SAMPLES */
 	int64_t attempt;              /* which independent try this is, for recordings; 0: 1 */
 	char *without;                /* what the model is not told: "profile", "knowledge"; NULL: it is told all */
+	char *notes;                  /* for the model beside the profile, as Markdown: what was tried before; NULL */
+	int64_t starts;               /* fresh starts of a pass; 0: the default */
+	int64_t calls;                /* answers at most, then it is kept half done; 0: any */
+	bool novel;                   /* code that a checkpoint has already is not judged again */
+	char *reviewer;               /* a model that reads the code before it runs; NULL: none */
 	char *answer;                 /* submit */
 	char *region, *text, *source; /* edit: one region's new text, or a context file or some of its parts */
 	char *keep;     /* edit: "faster": tune it, and keep it as the head only if it is faster; NULL: if it is valid */
@@ -46,6 +52,11 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct request, samples, ID) },
 	{ LAYOUT_AS(struct request, attempt, ID, "try") },
 	{ LAYOUT_AT(struct request, without, TEXT) },
+	{ LAYOUT_AT(struct request, notes, TEXT) },
+	{ LAYOUT_AT(struct request, starts, ID) },
+	{ LAYOUT_AT(struct request, calls, ID) },
+	{ LAYOUT_AT(struct request, novel, BOOL), .flags = LAYOUT_OPTIONAL },
+	{ LAYOUT_AT(struct request, reviewer, TEXT) },
 	{ LAYOUT_AT(struct request, answer, TEXT) },
 	{ LAYOUT_AT(struct request, region, TEXT) },
 	{ LAYOUT_AT(struct request, text, TEXT) },
@@ -60,6 +71,7 @@ struct result {
 	bool passed; /* edit: the outputs were compared and are right */
 	char *summary;
 	int64_t checkpoint;        /* that was made; 0: none */
+	int64_t same;              /* the checkpoint that has this code already, so that nothing was judged; 0: none */
 	char *not_judged, *limits; /* what the verdict does not cover (core/judge/limits.h); NULL: nothing */
 	char *details;
 	char *pending, *state;        /* of the transformation */
@@ -75,6 +87,7 @@ static const struct layout_field result_fields[] = {
 	{ LAYOUT_AT(struct result, not_judged, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, limits, TEXT), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, checkpoint, ID), .say = "checkpoint %\n" },
+	{ LAYOUT_AT(struct result, same, ID), .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, details, TEXT), .say = "%\n", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct result, state, TEXT), .say = "%" },
 	{ LAYOUT_AT(struct result, pending, TEXT), .say = ", pending %" },
@@ -121,6 +134,7 @@ struct apply {
 	uint64_t tokens_in, tokens_out, tokens_cached;
 	const char *trouble; /* the first: "malformed", or a verdict's name; NULL: none */
 	double calls;        /* expected, without repairs */
+	struct work_gate gate;
 };
 
 static int begin(struct apply *a, struct err *e)
@@ -132,18 +146,25 @@ static int begin(struct apply *a, struct err *e)
 		.l = &a->l, .facts = &a->facts, .applying = a->q->transformation, .without = a->q->without
 	};
 	int rc = work_known_text(w, a->job->db, &known, &profile, e);
+	if (rc == 0 && a->q->notes) {
+		char *both = mem_fmt("%s\n## What was tried before\n\n%s", profile ? profile : "", a->q->notes);
+		free(profile);
+		profile = both;
+	}
 	if (rc == 0)
 		rc = library_find_or_text(w->library, a->q->transformation ? a->q->transformation : "", &t, e);
 	if (rc < 0) {
 		free(profile);
 		return rc;
 	}
+	const struct transform_limits limits = { .samples = (unsigned)a->q->starts };
 	const struct transform_start start = { .t = t,
 					       .parent = a->l.ctx,
 					       .facts = &a->facts,
 					       .profile = profile,
 					       .applied = (const char *const *)a->l.applied,
-					       .applied_count = a->l.applied_count };
+					       .applied_count = a->l.applied_count,
+					       .limits = &limits };
 	rc = transform_new(&start, &a->x, e);
 	transformation_free(t);
 	free(profile);
@@ -201,6 +222,7 @@ static int apply_init(struct apply *a, struct engine_job *job, const struct requ
 	a->ev = work_eval(job);
 	a->ev.progress = NULL; /* passes are this job's progress, not the configurations inside one */
 	work_judge_init(&a->judge, &a->ev, a->l.root, &a->facts, (unsigned)(q->samples ? q->samples : WORK_SAMPLES));
+	work_gate_init(&a->gate, job, a->x, &a->judge.judge, q->novel, q->reviewer);
 	return 0;
 }
 
@@ -226,7 +248,6 @@ static int record_exchange(struct apply *a, const struct model_request *request,
 		.tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
 		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
 		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
-
 		.latency_ms = (int64_t)answer->elapsed_ms,
 		.job = a->job->id,
 	};
@@ -319,7 +340,7 @@ static int judge_all(struct apply *a, struct err *e)
 {
 	int rc = 0;
 	while (rc == 0 && a->x->state == TRANSFORM_JUDGE)
-		rc = transform_judge(a->x, &a->judge.judge, e);
+		rc = transform_judge(a->x, &a->gate.judge, e);
 	return rc;
 }
 
@@ -331,6 +352,15 @@ static void progress(struct apply *a, const char *what)
 	char *text = mem_fmt("%s: pass %u/%zu step %u: %s", x->t->name, x->pass + 1, x->t->pass_count, x->step + 1, what);
 	engine_progress(a->job, x->asked, a->calls > x->asked ? a->calls : 0, text);
 	free(text);
+}
+
+/* The next question would be one too many. */
+static int check_calls(const struct apply *a, struct err *e)
+{
+	const struct transform *x = a->x;
+	if (a->q->calls == 0 || x->asked < (uint64_t)a->q->calls || x->state != TRANSFORM_ASK)
+		return 0;
+	return err_set(e, ERR_MODEL, "%s: its %lld model calls are used up: %s", x->t->name, (long long)a->q->calls, x->last);
 }
 
 static int answered(void *arg, struct transform *x, const struct model_request *request, const struct model_answer *answer,
@@ -352,7 +382,7 @@ static int answered(void *arg, struct transform *x, const struct model_request *
 	if (answer->note)
 		log_info("job %s: %s", a->job->id, answer->note);
 	progress(a, outcome == REPLY_OK ? "answered" : x->last);
-	return rc;
+	return rc < 0 ? rc : check_calls(a, e);
 }
 
 static int judged(void *arg, struct transform *x, struct err *e)
@@ -362,7 +392,18 @@ static int judged(void *arg, struct transform *x, struct err *e)
 		a->trouble = judge_result_name(x->verdict);
 	progress(a, x->last);
 	/* What only inserted code so far is begun again as easily. */
-	return x->state != TRANSFORM_DONE && (x->asked || x->state == TRANSFORM_STUCK) ? keep(a, e) : 0;
+	int rc = x->state != TRANSFORM_DONE && (x->asked || x->state == TRANSFORM_STUCK) ? keep(a, e) : 0;
+	return rc < 0 ? rc : check_calls(a, e);
+}
+
+/* The model gave code that a checkpoint has: nothing is left to do, and nothing went wrong. */
+static int discard_same(struct apply *a, struct result *result, struct err *e)
+{
+	struct err why = *e;
+	result->same = a->gate.same;
+	result->summary = mem_str(why.text);
+	int rc = transform_discard(a->x, e);
+	return rc == 0 && a->x->id ? keep(a, e) : rc;
 }
 
 /* `model` is NULL where every pass holds already. */
@@ -377,17 +418,19 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 	if (x->state == TRANSFORM_STUCK)
 		rc = transform_reopen(x, true, e);
 	if (rc == 0)
-		rc = transform_run(x, model, &a->judge.judge, &watch, &a->job->cancel.asked, e);
+		rc = transform_run(x, model, &a->gate.judge, &watch, &a->job->cancel.asked, e);
 	result->plan = mem_str(transform_plan(x));
-	result->asked = x->asked;
+	result->asked = x->asked + a->gate.asked.calls;
 	result->repairs = x->repairs;
-	result->tokens_in = (int64_t)a->tokens_in;
-	result->tokens_out = (int64_t)a->tokens_out;
+	result->tokens_in = (int64_t)a->tokens_in + a->gate.asked.tokens_in;
+	result->tokens_out = (int64_t)a->tokens_out + a->gate.asked.tokens_out;
 	result->tokens_cached = (int64_t)a->tokens_cached;
 	if (a->trouble || (rc == 0 && began))
 		result->first_try = mem_str(a->trouble ? a->trouble : "right");
 	if (rc == 0)
 		rc = keep(a, e);
+	if (a->gate.same)
+		return discard_same(a, result, e);
 	if (x->checkpoint) {
 		result->checkpoint = x->checkpoint;
 		result->summary = mem_str(x->last);

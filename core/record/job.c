@@ -7,10 +7,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/token.h"
 #include "core/record/event.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
-#include "core/record/token.h"
 
 static const char *const state_names[] = {
 	[JOB_QUEUED] = "queued",       [JOB_RUNNING] = "running",         [JOB_DONE] = "done", [JOB_FAILED] = "failed",

@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/token.h"
 #include "core/record/blob.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
-#include "core/record/token.h"
 
 static const struct layout_field fields[] = {
 	{ LAYOUT_AT(struct pending, id, TEXT) },

@@ -180,8 +180,9 @@ static const char *headline(enum judge_result result)
 void feedback_verdict(const struct judge_verdict *v, const struct context *ctx, struct buf *out)
 {
 	buf_addf(out, "%s\n",
-		 v->right ? "The context compiles and its results are right, but a further check refused it."
-			  : headline(v->result));
+		 v->headline ? v->headline
+		 : v->right  ? "The context compiles and its results are right, but a further check refused it."
+			     : headline(v->result));
 	if (v->summary) {
 		buf_addc(out, '\n');
 		add_first_line(out, v->summary, v->error_count ? WHY_MAX : MESSAGE_MAX);

@@ -43,6 +43,7 @@ enum { JUDGE_MAP = 8, JUDGE_LIST_MAX = 64 };
 /* More than 20 fields: a verdict holds whichever evidence its validator had, and feedback shows what is there. */
 struct judge_verdict {
 	enum judge_result result;
+	const char *headline;       /* what the feedback begins with; static; NULL: words for the result */
 	char *summary;              /* one line for people: what was checked, what failed; owned, may be NULL */
 	char *params;               /* the configuration that the errors or counts below belong to; owned, may be NULL */
 	struct judge_error *errors; /* of JUDGE_COMPILE, in the compiler's order; owned */

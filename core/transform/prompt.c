@@ -153,7 +153,7 @@ static void add_facts(struct buf *out, const struct facts *f)
 	add_fact(out, "L2 cache (l2_bytes)", f->l2_bytes, " bytes");
 }
 
-static void add_system(struct prompt *p, const char *backend, const struct facts *facts)
+void prompt_add_system(struct prompt *p, const char *backend, const struct facts *facts)
 {
 	struct buf text = BUF_INIT;
 	char *language = mem_fmt("core/transform/rules/%s.md", backend);
@@ -292,7 +292,7 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	const char *backend = context_backend(ctx);
 	const struct transformation_pass *here = &t->passes[pass];
 	struct buf text = BUF_INIT;
-	add_system(p, backend, facts);
+	prompt_add_system(p, backend, facts);
 	add_transformation(&text, t, backend);
 	add_step(&text, t, pass, step, backend);
 	add_context(&text, ctx, here->steps[step].region);

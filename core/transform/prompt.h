@@ -44,6 +44,9 @@ enum { PROMPT_LONG_REGION = 300 };
  * device chosen), and `profile` (what is known of the kernel, as Markdown below a heading of the first level). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
 		  const struct facts *facts, const char *profile);
+/* The system turn that every question about a context begins with: the rules of contexts and of the backend's language, and the device
+ * (NULL: none is chosen). */
+void prompt_add_system(struct prompt *p, const char *backend, const struct facts *facts);
 /* The info string of a region's fence for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
 const char *prompt_region_fence(enum region region, const char *backend);
 /* Text that comes from outside (comments, logs): control characters but newline and tab dropped, cut in the middle at

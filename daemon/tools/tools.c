@@ -306,6 +306,7 @@ static const struct tool *const table[] = {
 	&tool_tune,
 	&tool_compare,
 	&tool_profile,
+	&tool_optimize,
 	&tool_workflow,
 	&tool_job,
 	&tool_devices,

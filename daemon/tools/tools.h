@@ -25,7 +25,7 @@ struct tool {
 };
 
 extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,
-	tool_transform_submit, tool_edit, tool_workflow, tool_job, tool_devices;
+	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_job, tool_devices;
 
 /* Makes the server with all tools, resources and task hooks. */
 int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e);

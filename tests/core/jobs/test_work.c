@@ -8,35 +8,34 @@
 
 #include "base/clock.h"
 #include "core/jobs/engine.h"
-#include "core/sample.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
 #include "core/record/validation.h"
+#include "core/sample.h"
 #include "pace.h"
 
 /* Two outputs, a scalar that is no integer, two sizes, no tuning parameters. */
-static const char plain[] =
-	"---\n"
-	"kernel: split\n"
-	"backend: hlsl\n"
-	"inputs:\n"
-	"  n: int = {512, 1024}\n"
-	"  a: f32 = 1.5\n"
-	"  X: f32[n] = random\n"
-	"  Y: out f32[n]\n"
-	"  Z: out f32[n]\n"
-	"---\n"
-	"```hlsl\n"
-	"[numthreads(64, 1, 1)]\n"
-	"void split(uint3 id : SV_DispatchThreadID) {\n"
-	"  if (id.x >= uint(n)) return;\n"
-	"  Y[id.x] = a * X[id.x];\n"
-	"  Z[id.x] = X[id.x] - a;\n"
-	"}\n```\n"
-	"```lua host\n"
-	"launch(\"split\", {cdiv(n, 64)}, {64}, {X, Y, Z, n, a})\n"
-	"```\n";
+static const char plain[] = "---\n"
+			    "kernel: split\n"
+			    "backend: hlsl\n"
+			    "inputs:\n"
+			    "  n: int = {512, 1024}\n"
+			    "  a: f32 = 1.5\n"
+			    "  X: f32[n] = random\n"
+			    "  Y: out f32[n]\n"
+			    "  Z: out f32[n]\n"
+			    "---\n"
+			    "```hlsl\n"
+			    "[numthreads(64, 1, 1)]\n"
+			    "void split(uint3 id : SV_DispatchThreadID) {\n"
+			    "  if (id.x >= uint(n)) return;\n"
+			    "  Y[id.x] = a * X[id.x];\n"
+			    "  Z[id.x] = X[id.x] - a;\n"
+			    "}\n```\n"
+			    "```lua host\n"
+			    "launch(\"split\", {cdiv(n, 64)}, {64}, {X, Y, Z, n, a})\n"
+			    "```\n";
 
 /* Compiles, starts, and then runs for as long as the device lets it. */
 static const char *const endless = "for (int r = 0; r < 2000000; r++) acc += A[row*n+k]*B[k*n+col]*(1.0/2000000);";
@@ -55,7 +54,7 @@ static char *submit(struct bench *b, const char *name, int64_t checkpoint, const
 	bool fresh;
 	void *request = layout_new(kind->request);
 	char *json = mem_fmt("{\"checkpoint\":%lld,\"budget\":3,\"samples\":3%s%s%s%s%s}", (long long)checkpoint, key ? ",\"" : "",
-	                     key ? key : "", key ? "\":\"" : "", key ? value : "", key ? "\"" : "");
+			     key ? key : "", key ? "\":\"" : "", key ? value : "", key ? "\"" : "");
 	if (layout_read_text(kind->request, json, request, &e) < 0 ||
 	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ name, request, false }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
@@ -118,7 +117,7 @@ static struct context *parse(const char *text)
 
 /* Runs a job to its end and keeps its result. */
 static enum job_state run(struct bench *b, const char *kind, int64_t checkpoint, const char *name, const char *value,
-                          json_t **ret_result, char **ret_error)
+			  json_t **ret_result, char **ret_error)
 {
 	char *id = submit(b, kind, checkpoint, name, value);
 	enum job_state state = outcome(b, id, ret_result, ret_error);
@@ -132,7 +131,8 @@ static void shapes(struct bench *b)
 	int64_t checkpoint = sample_checkpoint(&b->s, ctx);
 	json_t *r;
 	char *error = NULL;
-	is_int(run(b, "validate", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "two outputs and a real scalar: validate %s", error);
+	is_int(run(b, "validate", checkpoint, NULL, NULL, &r, &error), JOB_DONE, "two outputs and a real scalar: validate %s",
+	       error);
 	ok(json_is_true(json_object_get(r, "passed")), "and pass: %s", text_of(r, "summary"));
 	json_decref(r);
 	free(error);
@@ -162,12 +162,14 @@ static void evidence(struct bench *b, int64_t checkpoint)
 		quoted += list.at[i].validation != 0;
 		few += list.at[i].validation != 0 && list.at[i].sample_count < 10;
 	}
-	ok(list.count > quoted && quoted > 0 && few == 0, "only leaders have evidence, and ten samples (%zu of %zu rows)", quoted, list.count);
+	ok(list.count > quoted && quoted > 0 && few == 0, "only leaders have evidence, and ten samples (%zu of %zu rows)", quoted,
+	   list.count);
 	measurement_list_fini(&list);
 	if (measurement_best(b->s.db, &q, &best, &e) == 0) {
 		struct validation v;
 		is_int(validation_of(b->s.db, checkpoint, best.device, best.params, &v, &e), 0, "the best points at a validation");
-		ok(best.validation > 0 && v.id >= best.validation && v.verdict == VALIDATION_PASSED, "and the newest of these parameters, behind the pairs, passed");
+		ok(best.validation > 0 && v.id >= best.validation && v.verdict == VALIDATION_PASSED,
+		   "and the newest of these parameters, behind the pairs, passed");
 		validation_fini(&v);
 		measurement_fini(&best);
 	}
@@ -249,7 +251,8 @@ static bool cancelled(struct bench *b, const char *id, const char *what, const c
 	enum job_state state = outcome(b, id, &r, &error);
 	bool soon = pace_within(&pace, CLOCK_S);
 	if (state != JOB_DONE)
-		ok(state == JOB_CANCELLED && soon, "%s cancelled %s ends within a second (%s, %s)", what, when, pace_text(&pace), error);
+		ok(state == JOB_CANCELLED && soon, "%s cancelled %s ends within a second (%s, %s)", what, when, pace_text(&pace),
+		   error);
 	json_decref(r);
 	free(error);
 	return state != JOB_DONE;
@@ -307,7 +310,9 @@ static void cancels(struct bench *b)
 }
 
 /* A transformation's file that is saved anew while somebody reads it: what is read first is a pipe, and another file from then on. */
-struct saved { char *pipe, *later; };
+struct saved {
+	char *pipe, *later;
+};
 
 static void write_text(const char *path, const char *text)
 {
@@ -319,7 +324,7 @@ static void write_text(const char *path, const char *text)
 static void *save_anew(void *arg)
 {
 	static const char text[] = "---\nname: once\nsummary: A constant.\n---\n## Pass 1: A constant\nexpect: valid\n\n"
-	                           "### device\n```hlsl insert\nstatic const int FIRST = 1;\n```\n";
+				   "### device\n```hlsl insert\nstatic const int FIRST = 1;\n```\n";
 	struct saved *s = arg;
 	int fd = open(s->pipe, O_WRONLY | O_CLOEXEC); /* somebody has opened it */
 	if (rename(s->later, s->pipe) != 0 || write(fd, text, sizeof text - 1) < 0)
@@ -339,6 +344,7 @@ static void saved_anew(struct bench *b)
 	json_t *r;
 	char *error = NULL;
 	pthread_t thread;
+	struct library *empty = b->work.library;
 	b->work.library = library_new(folders, 1);
 	b->work.models = models_new(NULL, 0);
 	is_int(models_add(b->work.models, model, &e), 0, "a model %s", e.text);
@@ -359,7 +365,7 @@ static void saved_anew(struct bench *b)
 	models_free(b->work.models);
 	library_free(b->work.library);
 	b->work.models = NULL;
-	b->work.library = NULL;
+	b->work.library = empty;
 	context_free(ctx);
 }
 
@@ -374,7 +380,9 @@ int main(int argc, char **argv)
 		sample_fini(&b.s);
 		return tap_done();
 	}
-	b.work = (struct work){ .store = b.s.store, .pool = b.s.pool, .references = b.s.references };
+	b.work = (struct work){
+		.store = b.s.store, .pool = b.s.pool, .references = b.s.references, .library = library_new(NULL, 0)
+	};
 	struct engine_config config = { .store = b.s.store, .pool = b.s.pool, .kinds = work_kinds, .user = &b.work, .threads = 4 };
 	is_int(engine_new(&config, &b.engine, &e), 0, "an engine");
 	shapes(&b);
@@ -382,6 +390,7 @@ int main(int argc, char **argv)
 	saved_anew(&b);
 	cancels(&b);
 	engine_free(b.engine);
+	library_free(b.work.library);
 	sample_fini(&b.s);
 	return tap_done();
 }

@@ -1,5 +1,5 @@
 /* token: random ids; see token.h. */
-#include "core/record/token.h"
+#include "base/token.h"
 
 #include "base/hash.h"
 

@@ -1,7 +1,7 @@
 /* token: unguessable ids for what is named towards clients (jobs, half-done transformations). A job's id is the
  * right to read and cancel it, so it must not be countable. */
-#ifndef PEAKD_CORE_RECORD_TOKEN_H
-#define PEAKD_CORE_RECORD_TOKEN_H
+#ifndef PEAKD_BASE_TOKEN_H
+#define PEAKD_BASE_TOKEN_H
 
 enum { TOKEN_CHARS = 20, TOKEN_SIZE = TOKEN_CHARS + 2 };
 
