@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/record/lineage.h"
 #include "core/transform/library.h"
+#include "core/workers/pool.h"
 
 static json_t *texts(char *const *at, size_t count)
 {
@@ -64,26 +66,59 @@ static json_t *entry(const struct transformation *t, const char *backend, const 
 	return o;
 }
 
-/* The transformations for a backend (NULL: all of them); `text` names those that cannot be read. */
-static struct transformation **read_all(const struct library *library, const char *backend, size_t *ret_count, struct buf *text)
+/* Owned transformations, those for a backend (NULL: all of them); `text` names those that cannot be read. */
+struct shown {
+	struct transformation **at;
+	size_t count;
+};
+
+static void read_all(const struct library *library, const char *backend, struct shown *ret, struct buf *text)
 {
-	struct transformation **all = NULL;
 	char **names;
 	size_t count;
 	library_names(library, &names, &count);
-	*ret_count = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct transformation *t;
 		struct err e = ERR_INIT;
 		if (library_find(library, names[i], &t, &e) < 0)
 			buf_addf(text, "%s cannot be read: %s\n", names[i], e.text);
 		else if (for_backend(t, backend))
-			*MEM_PUSH(all, *ret_count) = t;
+			*MEM_PUSH(ret->at, ret->count) = t;
 		else
 			transformation_free(t);
 	}
 	library_names_free(names, count);
-	return all;
+}
+
+/* Those that fit the context in `at`, on the device that is named or its backend's first one, and were not applied to it yet. */
+static int read_offers(struct mcp_call *call, struct db *db, struct shown *ret, char **ret_backend, struct err *e)
+{
+	const struct work *work = &tools_app(call)->work;
+	const char *device = tools_text(call, "device");
+	struct lineage l;
+	struct facts facts;
+	struct library_offers offers;
+	int64_t checkpoint;
+	char *workflow = NULL;
+	int rc = tools_at(call, db, &checkpoint, &workflow, e);
+	free(workflow);
+	rc = rc < 0 ? rc : lineage_load(db, checkpoint, &l, e);
+	if (rc < 0)
+		return rc;
+	int found = pool_device(work->pool, device ? device : context_backend(l.ctx), &facts, e);
+	if (found < 0 && device) {
+		lineage_fini(&l);
+		return found;
+	}
+	library_offers(work->library, l.ctx, found < 0 ? NULL : &facts, (const char *const *)l.applied, l.applied_count, &offers);
+	for (size_t i = 0; i < offers.offered; i++) {
+		*MEM_PUSH(ret->at, ret->count) = offers.at[i].t;
+		offers.at[i].t = NULL;
+	}
+	*ret_backend = mem_str(context_backend(l.ctx));
+	library_offers_fini(&offers);
+	lineage_fini(&l);
+	return 0;
 }
 
 static json_t *entries(struct transformation *const *all, size_t count, const char *backend)
@@ -103,26 +138,50 @@ static json_t *entries(struct transformation *const *all, size_t count, const ch
 	return list;
 }
 
+static const struct mcp_done *tell(struct mcp_call *call, const struct shown *all, const char *backend, bool sequences,
+				   struct buf *text)
+{
+	char **names;
+	size_t count;
+	json_t *shown = json_pack("{s:o}", "transformations", entries(all->at, all->count, backend));
+	for (size_t i = 0; i < all->count; i++) {
+		buf_addf(text, "%s%s", i ? ", " : "", all->at[i]->name);
+		transformation_free(all->at[i]);
+	}
+	free(all->at);
+	if (sequences) {
+		library_sequence_names(tools_app(call)->work.library, &names, &count);
+		json_object_set_new(shown, "sequences", texts(names, count));
+		for (size_t i = 0; i < count; i++)
+			buf_addf(text, "%s%s", i ? ", " : "\nsequences: ", names[i]);
+		library_names_free(names, count);
+	} else if (!all->count) {
+		buf_adds(text, "no transformation fits: say in a sentence what to do");
+	}
+	return mcp_call_reply(call, shown, "%s", buf_text(text));
+}
+
 static const struct mcp_done *list_all(struct mcp_call *call, const struct library *library)
 {
 	const char *backend = tools_text(call, "backend");
-	char **names;
-	size_t count;
+	struct shown all = { .count = 0 };
 	struct buf text = BUF_INIT;
-	struct transformation **all = read_all(library, backend, &count, &text);
-	json_t *list = entries(all, count, backend);
-	for (size_t i = 0; i < count; i++) {
-		buf_addf(&text, "%s%s", i ? ", " : "", all[i]->name);
-		transformation_free(all[i]);
-	}
-	free(all);
-	library_sequence_names(library, &names, &count);
-	json_t *shown = json_pack("{s:o, s:o}", "transformations", list, "sequences", texts(names, count));
-	for (size_t i = 0; i < count; i++)
-		buf_addf(&text, "%s%s", i ? ", " : "\nsequences: ", names[i]);
-	library_names_free(names, count);
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
+	read_all(library, backend, &all, &text);
+	const struct mcp_done *done = tell(call, &all, backend, true, &text);
 	buf_fini(&text);
+	return done;
+}
+
+static const struct mcp_done *list_offers(struct mcp_call *call, struct db *db)
+{
+	struct shown all = { .count = 0 };
+	struct buf text = BUF_INIT;
+	struct err e = ERR_INIT;
+	char *backend = NULL;
+	int rc = read_offers(call, db, &all, &backend, &e);
+	const struct mcp_done *done = rc < 0 ? tools_refuse(call, &e) : tell(call, &all, backend, false, &text);
+	buf_fini(&text);
+	free(backend);
 	return done;
 }
 
@@ -149,7 +208,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	struct transformation *t;
 	struct err e = ERR_INIT;
 	if (name == NULL)
-		return list_all(call, library);
+		return tools_text(call, "at") ? tools_with_db(call, list_offers) : list_all(call, library);
 	if (strncmp(name, "sequence:", 9) == 0)
 		return show_sequence(call, library, name + 9);
 	if (library_find(library, name, &t, &e) < 0)
@@ -162,9 +221,10 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_transformations = {
 	.name = "transformations",
 	.title = "List transformations",
-	.description = "What can be done to a kernel: answers with names and summaries (`backend` tells more of "
-		       "fewer). `name` gives one whole text with what must come before, \"sequence:NAME\" a shipped "
-		       "sequence. Next: transform or transform_begin.",
+	.description =
+		"What can be done to a kernel: answers with names and summaries, with `at` only of those "
+		"that fit that checkpoint. `name` gives one whole text with what must come before, \"sequence:NAME\" a shipped "
+		"sequence. Next: transform or transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };

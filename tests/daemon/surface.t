@@ -68,6 +68,14 @@ for answer in 'devices {}' 'transformations {}' 'workflow {"action":"list"}' 'wo
 	*) is "$(jq -c '.result | has("structuredContent") and (.isError | not)' "$T/answer")" true "the answer has structured content: $answer" ;;
 	esac
 done
+offers() # offers ARGUMENTS NAME: whether the transformations of the answer hold the name
+{
+	call transformations "$1" | jq -c ".result.structuredContent.transformations | any(.name == \"$2\")"
+}
+is "$(offers '{"at":"w"}' refactor) $(offers '{"at":"w"}' unroll)" "true true" "transformations of a checkpoint lists what fits it"
+is "$(offers '{"at":"w"}' tma-load) $(offers '{"at":"w"}' attention-fuse) $(offers '{"at":"w"}' fuse)" "false false false" \
+	"and leaves out what does not"
+is "$(call transformations '{"at":"nowhere"}' | jq .result.isError)" true "transformations of an unknown checkpoint is an error"
 call transform_begin '{"at":"w","transformation":"refactor"}' >"$T/answer"
 if [ "$(jq -c '.result.isError // false' "$T/answer")" = false ]; then
 	has "$(jq -r '.result.content[0].text' "$T/answer")" "# Transformation: refactor" "transform_begin carries the prompt"
