@@ -108,6 +108,14 @@ static bool made_something(enum decision_outcome outcome)
 	return outcome == DECISION_FASTER || outcome == DECISION_SLOWER || outcome == DECISION_SAME || outcome == DECISION_UNCLEAR;
 }
 
+/* What failed on a line of code fails on its next version as a rule. */
+static void count_failure(struct graph *g, const struct graph_trial *t)
+{
+	for (size_t i = (size_t)t->node + 1; i < g->node_count; i++)
+		for (size_t k = 0; graph_is_below(g, (int)i, t->node) && k < g->nodes[i].option_count; k++)
+			g->nodes[i].options[k].failed_above += t->text && strcmp(g->nodes[i].options[k].text, t->text) == 0;
+}
+
 static void count_option(struct graph_node *n, const struct graph_trial *t)
 {
 	for (size_t k = 0; k < n->option_count; k++) {
@@ -131,7 +139,10 @@ static void count_trial(struct graph *g, struct graph_trial *t)
 					      strcmp(was->text, t->text) == 0);
 	count_option(n, t);
 	n->tries++;
-	n->failures += t->outcome == DECISION_WRONG || t->outcome == DECISION_FAILED || t->outcome == DECISION_NO_OP;
+	if (t->outcome == DECISION_WRONG || t->outcome == DECISION_FAILED || t->outcome == DECISION_NO_OP) {
+		n->failures++;
+		count_failure(g, t);
+	}
 	const struct graph_node *reached = t->made >= 0 ? &g->nodes[t->made] : n;
 	double reward = isfinite(reached->gain) ? reached->gain : isfinite(n->gain) ? n->gain : 0;
 	for (int at = t->made >= 0 ? t->made : t->node; at >= 0; at = g->nodes[at].parent) {
@@ -150,7 +161,7 @@ void graph_tally(struct graph *g)
 		n->reward = 0;
 		n->best = isfinite(n->gain) ? n->gain : -INFINITY;
 		for (size_t k = 0; k < n->option_count; k++) {
-			n->options[k].tries = 0;
+			n->options[k].tries = n->options[k].failed_above = 0;
 			n->options[k].done = false;
 		}
 		if (n->best > g->nodes[g->best].best)
@@ -197,7 +208,10 @@ int graph_untried(const struct graph *g, int node, unsigned strategies, enum gra
 		const struct graph_option *o = &n->options[i], *best = found < 0 ? NULL : &n->options[found];
 		if (o->tries || o->source > worst || !(strategies >> o->strategy & 1) || is_part_of(g, node, o->text))
 			continue;
-		if (best == NULL || o->source < best->source || (o->source == best->source && expected(o) > expected(best)))
+		int order = best == NULL ? -1 : (int)o->failed_above - (int)best->failed_above;
+		if (best && order == 0)
+			order = (int)o->source - (int)best->source;
+		if (order < 0 || (order == 0 && expected(o) > expected(best)))
 			found = (int)i;
 	}
 	return found;

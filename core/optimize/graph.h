@@ -37,6 +37,7 @@ struct graph_option {
 	double low, high, novelty; /* as the plan expects: ln of times as fast, and 0 to 10; NAN: it says nothing */
 	int asked;                 /* the question's place in trials; negative: none */
 	unsigned tries;            /* on this node, whatever came of them */
+	unsigned failed_above;     /* how often it failed on the line that leads here */
 	bool done;                 /* it gave code that was timed, or code that existed already */
 };
 
@@ -92,8 +93,8 @@ void graph_tally(struct graph *g);
 void graph_fini(struct graph *g);
 
 int graph_find(const struct graph *g, int64_t checkpoint);
-/* The option that is to be tried next: guidance, then plans by what they expect, then the library; `strategies` is a mask of
- * 1 << enum graph_strategy. Negative: all were tried. */
+/* The option that is to be tried next: what did not fail above yet, then guidance, then plans by what they expect, then the library;
+ * `strategies` is a mask of 1 << enum graph_strategy. Negative: all were tried. */
 int graph_untried(const struct graph *g, int node, unsigned strategies, enum graph_source worst);
 /* Below or at `node`? */
 bool graph_is_below(const struct graph *g, int at, int node);

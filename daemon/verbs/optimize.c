@@ -4,7 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "core/optimize/landscape.h"
 #include "core/optimize/policy.h"
+#include "core/search/import_file.h"
+#include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
 static int list_policies(void)
@@ -14,6 +18,113 @@ static int list_policies(void)
 		       i ? "" : " (the default)", policy_table[i]->origin);
 	return VERB_OK;
 }
+
+/* --- simulation ------------------------------------------------------------------------------------------------------------- */
+
+struct simulation {
+	const struct landscape *fixed; /* NULL: one is made for each seed */
+	unsigned calls, seeds;
+};
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* Regret after `at` calls is the share of the possible gain (as a logarithm) that is missing. */
+static json_t *simulate_policy(const struct simulation *s, const struct policy *policy)
+{
+	static const unsigned quarters[] = { 1, 2, 4 };
+	json_t *row = json_pack("{s:s}", "policy", policy->name);
+	double *best = MEM_NEW_N(double, s->calls), *regrets[3], found = 0;
+	for (size_t k = 0; k < 3; k++)
+		regrets[k] = MEM_NEW_N(double, s->seeds);
+	for (unsigned seed = 0; seed < s->seeds; seed++) {
+		struct landscape made;
+		if (s->fixed == NULL)
+			landscape_make(seed, &made);
+		const struct landscape *l = s->fixed ? s->fixed : &made;
+		landscape_search(l, policy, s->calls, seed, best);
+		for (size_t k = 0; k < 3; k++)
+			regrets[k][seed] = 1 - best[s->calls * quarters[k] / 4 - 1] / l->optimum;
+		found += best[s->calls - 1] > l->optimum - 0.01;
+	}
+	for (size_t k = 0; k < 3; k++) {
+		char name[48];
+		double sum = 0;
+		qsort(regrets[k], s->seeds, sizeof *regrets[k], ascending);
+		for (unsigned i = 0; i < s->seeds; i++)
+			sum += regrets[k][i];
+		snprintf(name, sizeof name, "regret_%u", s->calls * quarters[k] / 4);
+		json_object_set_new(row, name,
+				    json_pack("{s:f, s:f, s:f}", "mean", sum / s->seeds, "median", regrets[k][s->seeds / 2], "p90",
+					      regrets[k][s->seeds * 9 / 10]));
+		free(regrets[k]);
+	}
+	json_object_set_new(row, "found", json_real(found / s->seeds));
+	free(best);
+	return row;
+}
+
+static int read_landscape(const char *path, struct landscape *ret_landscape, struct err *e)
+{
+	struct buf text = BUF_INIT;
+	int rc = import_file_read(path, &text, e);
+	if (rc == 0)
+		rc = landscape_read(path, buf_text(&text), ret_landscape, e);
+	buf_fini(&text);
+	return rc;
+}
+
+static void print_rows(const struct verb_line *line, const json_t *rows, unsigned calls)
+{
+	const json_t *row;
+	size_t i;
+	printf("%s, mean regret (share of the possible gain that is missing) after so many calls:\n%-12s %8u %8u %8u   found the "
+	       "best\n",
+	       verb_get(line, "simulate"), "policy", calls / 4, calls / 2, calls);
+	json_array_foreach(rows, i, row)
+	{
+		char name[3][48];
+		for (unsigned k = 0; k < 3; k++)
+			snprintf(name[k], sizeof name[k], "regret_%u", calls * (1u << k) / 4);
+		printf("%-12s", json_string_value(json_object_get(row, "policy")));
+		for (unsigned k = 0; k < 3; k++)
+			printf(" %7.1f%%", 100 * json_real_value(json_object_get(json_object_get(row, name[k]), "mean")));
+		printf("  %7.1f%%\n", 100 * json_real_value(json_object_get(row, "found")));
+	}
+}
+
+static int simulate(const struct verb_line *line)
+{
+	struct err e = ERR_INIT;
+	struct landscape fixed;
+	long long calls, seeds;
+	const char *what = verb_get(line, "simulate"), *policy = verb_get(line, "policy");
+	if (verb_int(line, "calls", 4, 10000, 24, &calls, &e) < 0 || verb_int(line, "seeds", 1, 100000, 200, &seeds, &e) < 0)
+		return verb_misused(line, &e);
+	bool made = strcmp(what, "made") == 0;
+	if (!made && read_landscape(what, &fixed, &e) < 0)
+		return verb_fail(line, &e);
+	struct simulation s = { .fixed = made ? NULL : &fixed, .calls = (unsigned)calls, .seeds = (unsigned)seeds };
+	json_t *rows = json_array();
+	for (size_t i = 0; policy_table[i]; i++)
+		if (policy_table[i] != &policy_sequence && (policy == NULL || strcmp(policy, policy_table[i]->name) == 0))
+			json_array_append_new(rows, simulate_policy(&s, policy_table[i]));
+	json_t *all = json_pack("{s:s, s:I, s:I, s:O}", "landscape", what, "calls", (json_int_t)calls, "seeds", (json_int_t)seeds,
+				"rows", rows);
+	int status = VERB_OK;
+	if (!verb_get(line, "json"))
+		print_rows(line, rows, s.calls);
+	else if (out_json(NULL, all, JSON_INDENT(1) | JSON_REAL_PRECISION(4), &e) < 0)
+		status = verb_fail(line, &e);
+	json_decref(all);
+	json_decref(rows);
+	return status;
+}
+
+/* --- the verb --------------------------------------------------------------------------------------------------------------- */
 
 static int misused(const struct verb_line *line, const char *why, json_t *take_arguments)
 {
@@ -41,6 +152,8 @@ static int run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	if (verb_get(line, "list-policies"))
 		return list_policies();
+	if (verb_get(line, "simulate"))
+		return simulate(line);
 	if (line->word_count == 0)
 		return misused(line, "which checkpoint? peakd optimize AT, or peakd optimize explain AT", NULL);
 	if (strcmp(line->words[0], "explain") == 0) {
@@ -98,6 +211,10 @@ const struct verb optimize_verb = {
 			{ "samples", "N", "execution parameters to validate (default 16)" },
 			{ "without", "WHAT", "does without profile (and its guidance), knowledge, or both" },
 			{ "seed", "N", "of policies that draw lots (default 1)" },
+			{ "simulate", "WHAT",
+			  "runs the policies without a model or a device: on made landscapes (made), or on a FILE of recorded "
+			  "steps" },
+			{ "seeds", "N", "with --simulate: how many searches of each policy (default 200)" },
 			{ "resume", NULL, "continues an interrupted search with the same options" },
 			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },
