@@ -99,7 +99,7 @@ static const struct layout figure_layout = { "figure", sizeof(struct figure), fi
 /* What differs from the other checkpoint's profile. */
 struct change {
 	char *what, *unit;
-	double before, after;
+	double before, after; /* 0 for a kernel that is not there */
 };
 
 static const struct layout_field change_fields[] = {
@@ -358,8 +358,8 @@ static void tell_changes(const struct profile_result *before, const struct profi
 	for (size_t i = 0; i < list.count; i++)
 		*MEM_PUSH(o->changes, o->change_count) = (struct change){ .what = mem_str(list.at[i].what),
 									  .unit = *list.at[i].unit ? mem_str(list.at[i].unit) : NULL,
-									  .before = list.at[i].before,
-									  .after = list.at[i].after };
+									  .before = isfinite(list.at[i].before) ? list.at[i].before : 0,
+									  .after = isfinite(list.at[i].after) ? list.at[i].after : 0 };
 	difference_fini(&list);
 }
 
