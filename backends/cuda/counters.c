@@ -131,7 +131,9 @@ static int make_host(struct reading *r, struct err *e)
 	}
 	if (result != CUPTI_SUCCESS)
 		return cuda_cupti_fail(r->c, result, "cuptiProfilerGetCounterAvailability", e);
-	struct cupti_host h = { .size = CUPTI_SIZE(cupti_host, host), .profiler = CUPTI_RANGE_PROFILER, .chip = chip.name, .available = r->available };
+	struct cupti_host h = {
+		.size = CUPTI_SIZE(cupti_host, host), .profiler = CUPTI_RANGE_PROFILER, .chip = chip.name, .available = r->available
+	};
 	result = r->c->host(&h);
 	if (result != CUPTI_SUCCESS)
 		return cuda_cupti_fail(r->c, result, "cuptiProfilerHostInitialize", e);
@@ -266,18 +268,29 @@ static int take(struct reading *r, struct wire_counters *to, struct err *e)
 	struct cupti_range_count n = { .size = CUPTI_SIZE(cupti_range_count, count), .data = r->data, .data_size = r->data_size };
 	int result = r->c->range_count(&n);
 	for (size_t i = 0; i < n.count && result == CUPTI_SUCCESS; i++) {
-		struct cupti_range_name name = { .size = CUPTI_SIZE(cupti_range_name, name), .data = r->data, .data_size = r->data_size, .range = i, .delimiter = "/" };
-		struct cupti_evaluate v = { .size = CUPTI_SIZE(cupti_evaluate, values), .host = r->host, .data = r->data, .data_size = r->data_size,
-					    .range = i, .names = r->names, .count = r->count, .values = values };
+		struct cupti_range_name name = { .size = CUPTI_SIZE(cupti_range_name, name),
+						 .data = r->data,
+						 .data_size = r->data_size,
+						 .range = i,
+						 .delimiter = "/" };
+		struct cupti_evaluate v = { .size = CUPTI_SIZE(cupti_evaluate, values),
+					    .host = r->host,
+					    .data = r->data,
+					    .data_size = r->data_size,
+					    .range = i,
+					    .names = r->names,
+					    .count = r->count,
+					    .values = values };
 		result = r->c->range_name(&name);
 		if (result == CUPTI_SUCCESS)
 			result = r->c->evaluate(&v);
 		size_t op = result == CUPTI_SUCCESS && name.name ? strtoul(name.name, NULL, 10) : r->run->plan->op_count;
 		for (size_t k = 0; k < r->count && op < r->run->plan->op_count; k++)
 			if (isfinite(values[k]))
-				*MEM_PUSH(to->counters, to->counter_count) = (struct wire_counter){ .kernel = mem_str(r->run->plan->ops[op].launch.kernel),
-												    .name = mem_str(metrics[r->place[k]].name),
-												    .value = values[k] };
+				*MEM_PUSH(to->counters, to->counter_count) =
+					(struct wire_counter){ .kernel = mem_str(r->run->plan->ops[op].launch.kernel),
+							       .name = mem_str(metrics[r->place[k]].name),
+							       .value = values[k] };
 	}
 	return result == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(r->c, result, "cuptiProfilerHostEvaluateToGpuValues", e);
 }

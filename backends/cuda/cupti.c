@@ -30,9 +30,11 @@ int cuda_cupti_open(struct cuda_cupti *ret_cupti, struct err *e)
 	}
 	if (handle == NULL)
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no profiling library: libcupti.so cannot be loaded (%s); install NVIDIA's package cuda-cupti-13-0", buf_text(&tried));
+			     "no profiling library: libcupti.so cannot be loaded (%s); install NVIDIA's package cuda-cupti-13-0",
+			     buf_text(&tried));
 	else if (missing)
-		rc = err_set(e, ERR_UNSUPPORTED, "the profiling library is too old: it has no %s; install cuda-cupti 12.6 or newer", missing);
+		rc = err_set(e, ERR_UNSUPPORTED, "the profiling library is too old: it has no %s; install cuda-cupti 12.6 or newer",
+			     missing);
 	else
 		*ret_cupti = c;
 	buf_fini(&tried);

@@ -47,8 +47,8 @@ size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *ou
 		size_t n = strcspn(line, "\n"), len = 0;
 		const char *at = find_address(line, n, probe, &len);
 		if (at) {
-			buf_addf(out, "\tand.b64 \t" PLACE ", %.*s, -65536;\n%.*s" PLACE "%.*s\n", (int)len, at, (int)(at - line), line,
-				 (int)(line + n - at - len), at + len);
+			buf_addf(out, "\tand.b64 \t" PLACE ", %.*s, -65536;\n%.*s" PLACE "%.*s\n", (int)len, at, (int)(at - line),
+				 line, (int)(line + n - at - len), at + len);
 			changes++;
 		} else {
 			buf_addf(out, "%.*s\n", (int)n, line);
@@ -72,7 +72,8 @@ static int open_linker(struct linker *l, struct err *e)
 	whole = whole && l->member;
 	LIBRARY(RESOLVE)
 	int rc = whole ? 0
-		       : err_set(e, ERR_UNSUPPORTED, "rewritten kernels need libnvJitLink, which cannot be loaded (%s); install libnvjitlink-13-0",
+		       : err_set(e, ERR_UNSUPPORTED,
+				 "rewritten kernels need libnvJitLink, which cannot be loaded (%s); install libnvjitlink-13-0",
 				 buf_text(&tried));
 	buf_fini(&tried);
 	return rc;
@@ -109,7 +110,8 @@ int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, s
 	struct buf out = BUF_INIT;
 	int rc = open_linker(&l, e), result;
 	if (rc == 0 && cuda_probe_rewrite(ptx, probe, &out) == 0)
-		rc = err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten", probe == WIRE_PROBE_LOADS ? "loads" : "stores");
+		rc = err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten",
+			     probe == WIRE_PROBE_LOADS ? "loads" : "stores");
 	if (rc == 0 && (result = assemble(&l, &out, arch, io_compiled)) != 0)
 		rc = err_set(e, ERR_UNSUPPORTED, "nvJitLink answers %d to the rewritten kernel", result);
 	buf_fini(&out);

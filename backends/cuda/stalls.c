@@ -45,7 +45,9 @@ static void pcs_init(struct cupti_pcs *p, size_t reasons)
 {
 	*p = (struct cupti_pcs){ .size = sizeof *p, .room = PCS, .at = MEM_NEW_N(struct cupti_pc, PCS) };
 	for (size_t i = 0; i < PCS; i++)
-		p->at[i] = (struct cupti_pc){ .size = sizeof p->at[i], .stall_count = reasons, .stalls = MEM_NEW_N(struct cupti_stall, reasons + 1) };
+		p->at[i] = (struct cupti_pc){ .size = sizeof p->at[i],
+					      .stall_count = reasons,
+					      .stalls = MEM_NEW_N(struct cupti_stall, reasons + 1) };
 }
 
 static void pcs_fini(struct cupti_pcs *p)
@@ -57,14 +59,20 @@ static void pcs_fini(struct cupti_pcs *p)
 
 static int list_reasons(struct sampling *s, struct err *e)
 {
-	struct cupti_pc_reasons n = { .size = CUPTI_SIZE(cupti_pc_reasons, count), .context = s->run->device->context, .count = &s->reason_count };
+	struct cupti_pc_reasons n = { .size = CUPTI_SIZE(cupti_pc_reasons, count),
+				      .context = s->run->device->context,
+				      .count = &s->reason_count };
 	char *names[REASONS_MAX];
 	int result = s->c->pc_reasons(&n);
 	for (size_t i = 0; i < REASONS_MAX; i++)
 		names[i] = s->names[i];
 	if (result == CUPTI_SUCCESS && s->reason_count > REASONS_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "the device has %zu stall reasons, more than expected", s->reason_count);
-	struct cupti_pc_names list = { .size = CUPTI_SIZE(cupti_pc_names, names), .context = n.context, .count = s->reason_count, .reasons = s->reasons, .names = names };
+	struct cupti_pc_names list = { .size = CUPTI_SIZE(cupti_pc_names, names),
+				       .context = n.context,
+				       .count = s->reason_count,
+				       .reasons = s->reasons,
+				       .names = names };
 	if (result == CUPTI_SUCCESS)
 		result = s->c->pc_names(&list);
 	return result == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(s->c, result, "cuptiPCSamplingGetStallReasons", e);
@@ -73,7 +81,8 @@ static int list_reasons(struct sampling *s, struct err *e)
 /* A period that gives about SAMPLES samples in `ns` of execution. */
 static uint32_t period_for(const struct facts *f, double ns)
 {
-	double cycles = ns * (f->clock_khz ? f->clock_khz : 1500000) / 1e6, log = log2(cycles * (f->units ? f->units : 1) / SAMPLES);
+	double cycles = ns * (f->clock_khz ? f->clock_khz : 1500000) / 1e6,
+	       log = log2(cycles * (f->units ? f->units : 1) / SAMPLES);
 	return log <= PERIOD_MIN ? PERIOD_MIN : log >= PERIOD_MAX ? PERIOD_MAX : (uint32_t)log;
 }
 
@@ -87,7 +96,9 @@ static int configure(struct sampling *s, double ns, struct err *e)
 		{ .attribute = CUPTI_PC_FORMAT, .value.number = CUPTI_PC_PARSED },
 		{ .attribute = CUPTI_PC_BUFFER, .value.pointer = &s->kept },
 	};
-	struct cupti_pc_config config = { .size = CUPTI_SIZE(cupti_pc_config, at), .context = s->run->device->context, .count = MEM_COUNT(list), .at = list };
+	struct cupti_pc_config config = {
+		.size = CUPTI_SIZE(cupti_pc_config, at), .context = s->run->device->context, .count = MEM_COUNT(list), .at = list
+	};
 	int result = s->c->pc_config(&config);
 	return result == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(s->c, result, "cuptiPCSamplingSetConfigurationAttribute", e);
 }
@@ -122,8 +133,11 @@ static int sample(struct sampling *s, double ns, struct err *e)
 /* "device", line 12; "" and 0 where the binary has no line information. */
 static uint32_t find_line(const struct sampling *s, const struct cupti_pc *pc, char **ret_region)
 {
-	struct cupti_line l = { .size = CUPTI_SIZE(cupti_line, folder), .binary = s->run->binary, .binary_len = s->run->binary_len,
-				.function = pc->function, .offset = pc->offset };
+	struct cupti_line l = { .size = CUPTI_SIZE(cupti_line, folder),
+				.binary = s->run->binary,
+				.binary_len = s->run->binary_len,
+				.function = pc->function,
+				.offset = pc->offset };
 	bool known = pc->function && s->c->line(&l) == CUPTI_SUCCESS && l.file;
 	const char *slash = known ? strrchr(l.file, '/') : NULL;
 	*ret_region = mem_str(known ? (slash ? slash + 1 : l.file) : "");
@@ -132,17 +146,22 @@ static uint32_t find_line(const struct sampling *s, const struct cupti_pc *pc, c
 	return known ? l.line : 0;
 }
 
-static void add(struct wire_counters *to, const struct cupti_pc *pc, const char *region, uint32_t line, const char *reason, uint64_t samples)
+static void add(struct wire_counters *to, const struct cupti_pc *pc, const char *region, uint32_t line, const char *reason,
+		uint64_t samples)
 {
 	for (size_t i = 0; i < to->stall_count; i++) {
 		struct wire_stall *t = &to->stalls[i];
-		if (t->line == line && strcmp(t->reason, reason) == 0 && strcmp(t->region, region) == 0 && strcmp(t->kernel, pc->function ? pc->function : "") == 0) {
+		if (t->line == line && strcmp(t->reason, reason) == 0 && strcmp(t->region, region) == 0 &&
+		    strcmp(t->kernel, pc->function ? pc->function : "") == 0) {
 			t->samples += samples;
 			return;
 		}
 	}
-	*MEM_PUSH(to->stalls, to->stall_count) = (struct wire_stall){
-		.kernel = mem_str(pc->function), .region = mem_str(region), .line = line, .reason = mem_str(reason), .samples = samples };
+	*MEM_PUSH(to->stalls, to->stall_count) = (struct wire_stall){ .kernel = mem_str(pc->function),
+								      .region = mem_str(region),
+								      .line = line,
+								      .reason = mem_str(reason),
+								      .samples = samples };
 	if (to->stalls[to->stall_count - 1].kernel == NULL)
 		to->stalls[to->stall_count - 1].kernel = mem_str("");
 }
@@ -178,7 +197,9 @@ static void take(const struct sampling *s, struct cupti_pcs *from, struct wire_c
 
 static int fetch(struct sampling *s, struct wire_counters *to, struct err *e)
 {
-	struct cupti_pc_data data = { .size = CUPTI_SIZE(cupti_pc_data, data), .context = s->run->device->context, .data = &s->read };
+	struct cupti_pc_data data = { .size = CUPTI_SIZE(cupti_pc_data, data),
+				      .context = s->run->device->context,
+				      .data = &s->read };
 	enum { ROUNDS = 1000 };
 	for (int i = 0; i < ROUNDS; i++) {
 		for (size_t k = 0; k < PCS; k++)

@@ -23,7 +23,7 @@ ABOUT = {
     "coalescing": "loads", "vector-width": "loads instructions", "reuse": "loads instructions", "cache-resident": "loads stores", "traffic-roof": "loads stores",
     "occupancy": "loads", "scoreboard": "loads", "async-copy": "loads", "l2-reuse": "loads",
     "store-coalescing": "stores", "spill": "instructions", "barrier": "barriers", "barrier-wait": "barriers", "cpu-barrier": "barriers",
-    "arithmetic-roof": "instructions", "cpu-instructions": "instructions", "cpu-loads": "instructions", "cpu-lanes": "loads", "cpu-gather": "loads", "cpu-reuse": "instructions", "cpu-atomics": "instructions", "index-arithmetic": "instructions", "atomics": "instructions",
+    "arithmetic-roof": "instructions", "cpu-instructions": "instructions", "cpu-loads": "instructions", "cpu-lanes": "loads", "cpu-gather": "loads", "cpu-reuse": "loads instructions", "cpu-atomics": "instructions", "index-arithmetic": "instructions", "atomics": "instructions",
     "bank-conflict": "instructions", "shared-traffic": "instructions", "cpu-shared-memory": "instructions", "grid-fill": "loads instructions",
     "launch-overhead": "instructions", "tensor-path": "instructions", "wave-tail": "instructions", "energy": "",
 }

@@ -13,9 +13,9 @@
 
 struct request {
 	struct work_subject subject;
-	char *sizes; /* one assignment; NULL: every declared size */
+	char *sizes;     /* one assignment; NULL: every declared size */
 	int64_t against; /* another checkpoint, whose profile this one is compared with; 0: none */
-	bool probes; /* also what would be if loads, stores or barriers were free */
+	bool probes;     /* also what would be if loads, stores or barriers were free */
 };
 
 static const struct layout_field request_fields[] = {
@@ -114,7 +114,7 @@ static const struct layout change_layout = { "change", sizeof(struct change), ch
 /* The other checkpoint, timed in pairs with this one. */
 struct other {
 	int64_t against;
-	double ratio, low, high;                 /* how many times as fast this one is */
+	double ratio, low, high;                /* how many times as fast this one is */
 	double before_gflops, before_intensity; /* for a roofline picture */
 	struct change *changes;
 	size_t change_count;
@@ -271,7 +271,9 @@ static void tell_guidance(const struct profile_result *r, struct size *s)
 static void tell_kernels(const struct profile_result *r, struct size *s)
 {
 	struct buf closed = BUF_INIT;
-	const char *const views[][2] = { { "instructions", r->no_sass }, { "counters", r->no_counters }, { "stalls", r->no_stalls } };
+	const char *const views[][2] = { { "instructions", r->no_sass },
+					 { "counters", r->no_counters },
+					 { "stalls", r->no_stalls } };
 	for (size_t i = 0; i < r->kernels.count; i++) {
 		const struct kernel_profile *k = &r->kernels.at[i];
 		*MEM_PUSH(s->kernels, s->kernel_count) = (struct kernel){ .kernel = mem_str(k->name),
@@ -288,7 +290,8 @@ static void tell_kernels(const struct profile_result *r, struct size *s)
 	for (size_t i = 0; i < MEM_COUNT(views); i++)
 		if (views[i][1]) {
 			bool goes_on = i + 1 < MEM_COUNT(views) && views[i + 1][1] && strcmp(views[i][1], views[i + 1][1]) == 0;
-			buf_addf(&closed, goes_on ? "%s, " : "%s (%s)%s", views[i][0], views[i][1], i + 1 < MEM_COUNT(views) && views[i + 1][1] ? "; " : "");
+			buf_addf(&closed, goes_on ? "%s, " : "%s (%s)%s", views[i][0], views[i][1],
+				 i + 1 < MEM_COUNT(views) && views[i + 1][1] ? "; " : "");
 		}
 	s->views = closed.len ? buf_steal(&closed) : NULL;
 	buf_fini(&closed);
@@ -337,14 +340,21 @@ struct asked {
 	const struct advisors *advisors;
 };
 
-static int profile_one(const struct asked *a, const struct lineage *l, const struct params *params, struct profile_result *ret, struct err *e)
+static int profile_one(const struct asked *a, const struct lineage *l, const struct params *params, struct profile_result *ret,
+		       struct err *e)
 {
 	struct eval ev = work_eval(a->job);
-	struct profile_request q = { .ctx = l->ctx, .baseline = l->root, .params = params, .facts = a->facts, .probes = a->request->probes, .advisors = a->advisors };
+	struct profile_request q = { .ctx = l->ctx,
+				     .baseline = l->root,
+				     .params = params,
+				     .facts = a->facts,
+				     .probes = a->request->probes,
+				     .advisors = a->advisors };
 	return profile_run(&ev, &q, a->job->db, l->id, a->job->id, ret, e);
 }
 
-static void tell_changes(const struct profile_result *before, const struct profile_result *after, const struct trial_paired *p, struct other *o)
+static void tell_changes(const struct profile_result *before, const struct profile_result *after, const struct trial_paired *p,
+			 struct other *o)
 {
 	struct differences list = { .at = NULL };
 	o->ratio = 1 / p->ratio;
@@ -356,10 +366,11 @@ static void tell_changes(const struct profile_result *before, const struct profi
 	difference_figures(&before->figures, &after->figures, &list);
 	difference_sort(&list);
 	for (size_t i = 0; i < list.count; i++)
-		*MEM_PUSH(o->changes, o->change_count) = (struct change){ .what = mem_str(list.at[i].what),
-									  .unit = *list.at[i].unit ? mem_str(list.at[i].unit) : NULL,
-									  .before = isfinite(list.at[i].before) ? list.at[i].before : 0,
-									  .after = isfinite(list.at[i].after) ? list.at[i].after : 0 };
+		*MEM_PUSH(o->changes, o->change_count) =
+			(struct change){ .what = mem_str(list.at[i].what),
+					 .unit = *list.at[i].unit ? mem_str(list.at[i].unit) : NULL,
+					 .before = isfinite(list.at[i].before) ? list.at[i].before : 0,
+					 .after = isfinite(list.at[i].after) ? list.at[i].after : 0 };
 	difference_fini(&list);
 }
 
@@ -379,10 +390,12 @@ static int profile_other(const struct asked *a, const struct lineage *l, const s
 	if (rc == 0)
 		rc = profile_one(a, &other, theirs, &before, e);
 	if (rc == 0) {
-		struct compare_request q = { .a = { .checkpoint = other.id, .ctx = other.ctx, .baseline = other.root, .params = theirs },
-					     .b = { .checkpoint = l->id, .ctx = l->ctx, .baseline = l->root, .params = params },
-					     .facts = a->facts,
-					     .brief = true };
+		struct compare_request q = {
+			.a = { .checkpoint = other.id, .ctx = other.ctx, .baseline = other.root, .params = theirs },
+			.b = { .checkpoint = l->id, .ctx = l->ctx, .baseline = l->root, .params = params },
+			.facts = a->facts,
+			.brief = true
+		};
 		rc = compare_run(&ev, &q, a->job->db, a->job->id, &p, e);
 		if (rc == 0) {
 			o->against = other.id;
@@ -396,7 +409,8 @@ static int profile_other(const struct asked *a, const struct lineage *l, const s
 	return rc < 0 ? err_wrap(e, "against") : 0;
 }
 
-static int profile_size(const struct asked *a, const struct lineage *l, const struct params *size, struct result *result, struct err *e)
+static int profile_size(const struct asked *a, const struct lineage *l, const struct params *size, struct result *result,
+			struct err *e)
 {
 	struct params *params = NULL;
 	struct profile_result r;

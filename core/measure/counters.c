@@ -139,7 +139,8 @@ void counters_mixed_figures(const struct wire_counters *c, const char *kernel, c
 	set(f, "load_efficiency", counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
 	set(f, "store_efficiency", counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
 	set(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
-	set(f, "shared_per_flop", LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
+	set(f, "shared_per_flop",
+	    LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */
@@ -161,11 +162,11 @@ void counters_describe(const struct wire_counters *c, const char *kernel, struct
 {
 	static const struct {
 		const char *word, *counter;
-	} busy[] = { { "tensor", "tensor_percent" }, { "FMA", "fma_percent" }, { "ALU", "alu_percent" },
+	} busy[] = { { "tensor", "tensor_percent" },  { "FMA", "fma_percent" },           { "ALU", "alu_percent" },
 		     { "load/store", "lsu_percent" }, { "issue slots", "issue_percent" }, { "resident warps", "active_percent" } };
 	struct buf text = BUF_INIT;
-	add_bytes("DRAM", counters_get(c, kernel, "dram_read") + counters_get(c, kernel, "dram_written"), counters_get(c, kernel, "dram_percent"), "busy ",
-		  &text);
+	add_bytes("DRAM", counters_get(c, kernel, "dram_read") + counters_get(c, kernel, "dram_written"),
+		  counters_get(c, kernel, "dram_percent"), "busy ", &text);
 	add_bytes("L2", counters_get(c, kernel, "l2_traffic"), counters_get(c, kernel, "l2_hit_percent"), "hits ", &text);
 	add_bytes("L1", counters_get(c, kernel, "l1_traffic"), counters_get(c, kernel, "l1_hit_percent"), "hits ", &text);
 	const char *before = text.len ? "; busy: " : "busy: ";

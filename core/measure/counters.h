@@ -19,7 +19,8 @@ double counters_get(const struct wire_counters *c, const char *kernel, const cha
 void counters_figures(const struct wire_counters *c, const char *kernel, struct figures *io_figures);
 /* Those that need the instruction mix as well, which is taken to be that of all executed instructions: operations, and how wide loads
  * and stores are. */
-void counters_mixed_figures(const struct wire_counters *c, const char *kernel, const struct sass_mix *mix, struct figures *io_figures);
+void counters_mixed_figures(const struct wire_counters *c, const char *kernel, const struct sass_mix *mix,
+			    struct figures *io_figures);
 /* Operations on floats of one launch, by the same; NAN where tensor cores work, whose operations are not known. */
 double counters_flops(const struct wire_counters *c, const char *kernel, const struct sass_mix *mix);
 /* "DRAM 12 MB (34 %), L2 40 MB (hit 60 %), L1 …; pipes: …"; nothing without counters. */

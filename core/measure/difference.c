@@ -14,7 +14,7 @@
 /* Figures that follow from the time of an execution. */
 static bool is_timed(const char *name)
 {
-	static const char *const timed[] = { "time_us", "warm_us", "launch_percent", "joules", "watts", "library_percent",
+	static const char *const timed[] = { "time_us", "warm_us", "launch_percent", "joules",      "watts", "library_percent",
 					     "gflops",  "gbs",     "pipe_percent",   "copy_percent" };
 	for (size_t i = 0; i < MEM_COUNT(timed); i++)
 		if (strcmp(timed[i], name) == 0)

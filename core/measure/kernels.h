@@ -10,8 +10,8 @@
 struct kernel_profile {
 	char *name; /* "copy" and "memset" for those */
 	size_t launches;
-	double ns, share; /* of one cold execution, all its launches together; NAN not known */
-	int64_t registers, shared, spill; /* -1 not known */
+	double ns, share;                     /* of one cold execution, all its launches together; NAN not known */
+	int64_t registers, shared, spill;     /* -1 not known */
 	char *instructions, *traffic, *waits; /* in words; NULL not known */
 };
 struct kernel_profiles {
@@ -35,6 +35,7 @@ struct kernel_work {
 	double flops, bytes; /* NAN: not known */
 };
 /* Operations and bytes by counters and disassembler, where they are not known. */
-void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, const struct sass *s, struct kernel_work *io_work);
+void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c, const struct sass *s,
+		  struct kernel_work *io_work);
 
 #endif

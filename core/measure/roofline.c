@@ -70,24 +70,26 @@ static void add_axes(const struct frame *f, struct buf *out)
 {
 	double left = LEFT, right = WIDTH - RIGHT, top = TOP, bottom = HEIGHT - BOTTOM;
 	for (double x = f->x0; x <= f->x1 + 0.5; x++)
-		buf_addf(out, "<path class='grid' d='M%.1f %.1fV%.1f'/><text x='%.1f' y='%.1f' text-anchor='middle'>%g</text>\n", at_x(f, pow(10, x)), top,
-			 bottom, at_x(f, pow(10, x)), bottom + 18, pow(10, x));
+		buf_addf(out, "<path class='grid' d='M%.1f %.1fV%.1f'/><text x='%.1f' y='%.1f' text-anchor='middle'>%g</text>\n",
+			 at_x(f, pow(10, x)), top, bottom, at_x(f, pow(10, x)), bottom + 18, pow(10, x));
 	for (double y = f->y0; y <= f->y1 + 0.5; y++)
-		buf_addf(out, "<path class='grid' d='M%.1f %.1fH%.1f'/><text x='%.1f' y='%.1f' text-anchor='end'>%g</text>\n", left, at_y(f, pow(10, y)), right,
-			 left - 8, at_y(f, pow(10, y)) + 4, pow(10, y));
-	buf_addf(out, "<text x='%.1f' y='%d' text-anchor='middle'>operations for each byte that must move (FLOP/byte)</text>\n", (left + right) / 2, HEIGHT - 16);
+		buf_addf(out, "<path class='grid' d='M%.1f %.1fH%.1f'/><text x='%.1f' y='%.1f' text-anchor='end'>%g</text>\n", left,
+			 at_y(f, pow(10, y)), right, left - 8, at_y(f, pow(10, y)) + 4, pow(10, y));
+	buf_addf(out, "<text x='%.1f' y='%d' text-anchor='middle'>operations for each byte that must move (FLOP/byte)</text>\n",
+		 (left + right) / 2, HEIGHT - 16);
 	buf_addf(out, "<text transform='translate(20 %.1f) rotate(-90)' text-anchor='middle'>GFLOP/s</text>\n", (top + bottom) / 2);
 }
 
 /* The slope of the copy ceiling up to the ridge, then the arithmetic ceiling. */
 static void add_roof(const struct roofline *r, const struct frame *f, struct buf *out)
 {
-	double ridge = r->pipe_gflops / r->copy_gbs, low = fmax(pow(10, f->x0), pow(10, f->y0) / r->copy_gbs), middle = sqrt(low * ridge);
+	double ridge = r->pipe_gflops / r->copy_gbs, low = fmax(pow(10, f->x0), pow(10, f->y0) / r->copy_gbs),
+	       middle = sqrt(low * ridge);
 	double dx = at_x(f, ridge) - at_x(f, low), dy = at_y(f, r->pipe_gflops) - at_y(f, low * r->copy_gbs);
-	buf_addf(out, "<path class='roof' d='M%.1f %.1fL%.1f %.1fH%d'/>\n", at_x(f, low), at_y(f, low * r->copy_gbs), at_x(f, ridge),
-		 at_y(f, r->pipe_gflops), WIDTH - RIGHT);
-	buf_addf(out, "<text transform='translate(%.1f %.1f) rotate(%.1f)' text-anchor='middle'>copy %.4g GB/s</text>\n", at_x(f, middle),
-		 at_y(f, middle * r->copy_gbs) - 8, atan2(dy, dx) * 180 / acos(-1), r->copy_gbs);
+	buf_addf(out, "<path class='roof' d='M%.1f %.1fL%.1f %.1fH%d'/>\n", at_x(f, low), at_y(f, low * r->copy_gbs),
+		 at_x(f, ridge), at_y(f, r->pipe_gflops), WIDTH - RIGHT);
+	buf_addf(out, "<text transform='translate(%.1f %.1f) rotate(%.1f)' text-anchor='middle'>copy %.4g GB/s</text>\n",
+		 at_x(f, middle), at_y(f, middle * r->copy_gbs) - 8, atan2(dy, dx) * 180 / acos(-1), r->copy_gbs);
 	buf_addf(out, "<text x='%d' y='%.1f' text-anchor='end'>", WIDTH - RIGHT - 4, at_y(f, r->pipe_gflops) - 8);
 	add_text(r->pipe, out);
 	buf_addc(out, ' ');
@@ -105,9 +107,11 @@ static void add_point(const struct roofline *r, const struct frame *f, size_t i,
 		return;
 	double roof = fmin(r->pipe_gflops, r->copy_gbs * p->intensity);
 	if (i == 0)
-		buf_addf(out, "<path class='gap' d='M%.1f %.1fV%.1f'/>\n", at_x(f, p->intensity), at_y(f, p->gflops), at_y(f, roof));
-	buf_addf(out, "<circle class='%s' cx='%.1f' cy='%.1f' r='6'/><circle class='%s' cx='%d' cy='%d' r='5'/><text x='%d' y='%d'>", class,
-		 at_x(f, p->intensity), at_y(f, p->gflops), class, x, y, x + 12, y + 4);
+		buf_addf(out, "<path class='gap' d='M%.1f %.1fV%.1f'/>\n", at_x(f, p->intensity), at_y(f, p->gflops),
+			 at_y(f, roof));
+	buf_addf(out,
+		 "<circle class='%s' cx='%.1f' cy='%.1f' r='6'/><circle class='%s' cx='%d' cy='%d' r='5'/><text x='%d' y='%d'>",
+		 class, at_x(f, p->intensity), at_y(f, p->gflops), class, x, y, x + 12, y + 4);
 	add_text(p->label, out);
 	buf_adds(out, ": ");
 	add_speed(p->gflops, out);
@@ -123,8 +127,10 @@ bool roofline_svg(const struct roofline *r, struct buf *out)
 		return false;
 	struct frame f = frame_of(r);
 	buf_addf(out,
-		 "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' font-family='sans-serif' font-size='12'>\n"
-		 "<style>text{fill:#333}.grid{stroke:#ddd;fill:none}.roof{stroke:#333;stroke-width:2.5;fill:none}.gap{stroke:#c33;stroke-dasharray:4 4;"
+		 "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' font-family='sans-serif' "
+		 "font-size='12'>\n"
+		 "<style>text{fill:#333}.grid{stroke:#ddd;fill:none}.roof{stroke:#333;stroke-width:2.5;fill:none}.gap{stroke:#c33;"
+		 "stroke-dasharray:4 4;"
 		 "fill:none}.kernel{fill:#c33}.parent{fill:#fff;stroke:#36c;stroke-width:2}</style>\n"
 		 "<rect width='%d' height='%d' fill='#fff'/>\n<text x='%d' y='28' font-size='16'>",
 		 WIDTH, HEIGHT, WIDTH, HEIGHT, WIDTH, HEIGHT, LEFT);

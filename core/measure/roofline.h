@@ -14,8 +14,8 @@ struct roofline_point {
 };
 /* All borrowed. */
 struct roofline {
-	const char *title, *pipe; /* "matmul on NVIDIA H200", "f32" */
-	double pipe_gflops, copy_gbs; /* ceilings */
+	const char *title, *pipe;            /* "matmul on NVIDIA H200", "f32" */
+	double pipe_gflops, copy_gbs;        /* ceilings */
 	const struct roofline_point *points; /* the first is the kernel, the second its parent */
 	size_t point_count;
 };

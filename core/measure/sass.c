@@ -16,9 +16,11 @@
 
 /* Opcodes without their modifiers, for compute capability 7.0 to 12.x: CUDA Binary Utilities, "Instruction Set Reference". */
 static const char *const opcodes[SASS_KINDS] = {
-	[SASS_FLOAT] = " FADD FADD2 FMUL FMUL2 FFMA FFMA2 FMNMX FMNMX3 FSET FSETP FSEL FCHK FSWZADD HADD2 HMUL2 HFMA2 HMNMX2 HSET2 HSETP2 DADD DMUL DFMA "
+	[SASS_FLOAT] = " FADD FADD2 FMUL FMUL2 FFMA FFMA2 FMNMX FMNMX3 FSET FSETP FSEL FCHK FSWZADD HADD2 HMUL2 HFMA2 HMNMX2 HSET2 "
+		       "HSETP2 DADD DMUL DFMA "
 		       "DMNMX DSETP MUFU ",
-	[SASS_INTEGER] = " IMAD IADD IADD3 IADD32I LEA ISETP IABS IMNMX VIMNMX VIADD VIADDMNMX SHF SHL SHR LOP3 LOP PRMT SEL SGXT BMSK POPC FLO IDP "
+	[SASS_INTEGER] = " IMAD IADD IADD3 IADD32I LEA ISETP IABS IMNMX VIMNMX VIADD VIADDMNMX SHF SHL SHR LOP3 LOP PRMT SEL SGXT "
+			 "BMSK POPC FLO IDP "
 			 "ISCADD XMAD UIADD3 UIMAD ULEA ULOP3 USHF UISETP UPRMT USEL USGXT UBMSK UPOPC UFLO ",
 	[SASS_CONVERT] = " F2F F2FP F2I F2IP I2F I2FP I2I I2IP FRND ",
 	[SASS_TENSOR] = " HMMA IMMA DMMA QMMA BMMA OMMA HGMMA IGMMA QGMMA BGMMA UTCHMMA UTCQMMA UTCIMMA UTCOMMA ",
@@ -32,15 +34,15 @@ static const char *const opcodes[SASS_KINDS] = {
 	[SASS_CONTROL] = " BRA BRX EXIT BSSY BSYNC BREAK CALL RET JMP JMX YIELD ",
 };
 static const char *const words[SASS_KINDS] = {
-	[SASS_FLOAT] = "float",   [SASS_INTEGER] = "integer", [SASS_CONVERT] = "conversions", [SASS_TENSOR] = "tensor",
-	[SASS_LOAD] = "loads",    [SASS_STORE] = "stores",    [SASS_ASYNC] = "async copies",  [SASS_SHARED] = "shared memory",
-	[SASS_LOCAL] = "spills",  [SASS_ATOMIC] = "atomics",  [SASS_BARRIER] = "barriers",    [SASS_CONTROL] = "branches",
+	[SASS_FLOAT] = "float",  [SASS_INTEGER] = "integer", [SASS_CONVERT] = "conversions", [SASS_TENSOR] = "tensor",
+	[SASS_LOAD] = "loads",   [SASS_STORE] = "stores",    [SASS_ASYNC] = "async copies",  [SASS_SHARED] = "shared memory",
+	[SASS_LOCAL] = "spills", [SASS_ATOMIC] = "atomics",  [SASS_BARRIER] = "barriers",    [SASS_CONTROL] = "branches",
 	[SASS_OTHER] = "other",
 };
 
 struct instruction {
 	enum sass_kind kind;
-	unsigned bytes;   /* of a load or store */
+	unsigned bytes; /* of a load or store */
 	unsigned flops;
 	char *target;     /* a label; NULL: no branch */
 	const char *file; /* in the text, up to a quote */
@@ -127,7 +129,11 @@ static void read_instruction(struct reading *r, const char *line, size_t n)
 	if (name == 0 || (name == 3 && strncmp(op, "NOP", 3) == 0))
 		return;
 	struct instruction *i = MEM_PUSH(r->at, r->count);
-	*i = (struct instruction){ .kind = kind_of(op, name), .bytes = bytes_of(op, whole), .flops = kind_of(op, name) == SASS_FLOAT ? flops_of(op, name) : 0, .file = r->file, .line = r->line };
+	*i = (struct instruction){ .kind = kind_of(op, name),
+				   .bytes = bytes_of(op, whole),
+				   .flops = kind_of(op, name) == SASS_FLOAT ? flops_of(op, name) : 0,
+				   .file = r->file,
+				   .line = r->line };
 	const char *target = strstr(op, "`(");
 	if (strncmp(op, "BRA", 3) == 0 && target && target < end)
 		i->target = mem_strn(target + 2, strcspn(target + 2, ")\n"));
@@ -223,7 +229,8 @@ void sass_read(const char *text, struct sass *ret_sass)
 		} else if (r.kernel && strncmp(at, comment, 2) == 0) {
 			read_instruction(&r, at, n - (size_t)(at - line));
 		} else if (r.kernel && *at == '.' && n && line[n - 1] == ':') {
-			*MEM_PUSH(r.labels, r.label_count) = (struct label){ .name = mem_strn(at, n - (size_t)(at - line) - 1), .at = r.count };
+			*MEM_PUSH(r.labels, r.label_count) =
+				(struct label){ .name = mem_strn(at, n - (size_t)(at - line) - 1), .at = r.count };
 		}
 		line += n + (line[n] == '\n');
 	}
@@ -269,7 +276,8 @@ void sass_describe(const struct sass_mix *m, struct buf *out)
 	if (isfinite(m->store_bytes))
 		buf_addf(out, "; stores of %.3g bytes", m->store_bytes);
 	for (size_t i = 0; i < m->spill_count && i < SPILLS; i++)
-		buf_addf(out, "%s%s:%ld (%zu)", i ? ", " : "; spills at ", m->spills[i].region, m->spills[i].line, m->spills[i].count);
+		buf_addf(out, "%s%s:%ld (%zu)", i ? ", " : "; spills at ", m->spills[i].region, m->spills[i].line,
+			 m->spills[i].count);
 }
 
 int sass_disassemble(const void *binary, size_t len, struct sass *ret_sass, struct err *e)
@@ -278,7 +286,8 @@ int sass_disassemble(const void *binary, size_t len, struct sass *ret_sass, stru
 	struct buf out = BUF_INIT;
 	if (tool == NULL)
 		return err_set(e, ERR_UNSUPPORTED,
-			       "nvdisasm is not on this machine, or PEAKD_NVDISASM forbids it (looked in $PEAKD_NVDISASM, the CUDA toolkit's bin and $PATH); "
+			       "nvdisasm is not on this machine, or PEAKD_NVDISASM forbids it (looked in $PEAKD_NVDISASM, the CUDA "
+			       "toolkit's bin and $PATH); "
 			       "NVIDIA's package cuda-nvdisasm-13-0 brings it");
 	char *const argv[] = { tool, (char *)"--print-code", (char *)"--print-line-info", (char *)"/dev/stdin", NULL };
 	int rc = child_filter(argv, &(struct child_input){ binary, len }, DISASSEMBLE_NS, &out, e);
