@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-need_hlsl 40 "$db"
+need_hlsl 43 "$db"
 small_context | sed 's/^flops: n/check: n = {1000}\nflops: n/; s/{4096}/{4096, 8192}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 4 --device hlsl:0 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a baseline is validated and tuned" "$(cat "$T/err")"
@@ -48,6 +48,10 @@ row=$(sed -n 's/.* evidence \([0-9]*\);.*/\1/p' "$T/tune")
 is "$(stands "${row:-0}" 1)" 1 "a tune's answer names a passed validation" "$(cat "$T/tune")"
 row=$(peak profile scale --sizes n=4096 | sed -n 's/.* evidence \([0-9]*\).*/\1/p')
 is "$(stands "${row:-0}" 1)" 1 "a profile names a passed validation"
+peak profile scale --sizes n=4096 --against 1 --svg "$T/roof.svg" >"$T/against" 2>&1
+has "$(cat "$T/against")" "against checkpoint 1: " "a profile against another checkpoint names it, and how many times as fast this one is"
+has "$(head -c 80 "$T/roof.svg")" "<svg " "its roofline is drawn"
+has "$(cat "$T/roof.svg")" "checkpoint 1: " "with the other checkpoint beside it"
 
 # --- another text makes another checkpoint, without figures to quote
 tool() # tool NAME ARGUMENTS: the text of the answer
