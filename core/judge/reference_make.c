@@ -165,24 +165,6 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 	return 0;
 }
 
-/* 0: nothing can be perturbed. */
-static double amplitude_of(const struct making *m, const struct plan *plan)
-{
-	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
-	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
-	bool any = false, exact = is_exact_round(m->q->values);
-	for (size_t i = 0; i < plan->buffer_count; i++) {
-		const struct plan_buffer *b = &plan->buffers[i];
-		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
-			continue;
-		any = true;
-		exact = exact && plan_values_apply(b, m->q->values);
-		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
-	}
-	/* Integers decide exactly; what a domain without integers holds does not. */
-	return any && !exact ? amplitude : 0;
-}
-
 static struct bound_output bound_output_of(const struct making *m, size_t k)
 {
 	const struct raw *raw = &m->raw[k];
@@ -248,7 +230,20 @@ static int run_truth(struct making *m, struct err *e)
 	rc = trial_execute(&t, &input, timeout_of(m), &m->r->execute_ns, e);
 	if (rc == 0)
 		rc = fetch_truth(m, &t, e);
-	m->amplitude = amplitude_of(m, v.plan);
+	/* 0: nothing can be perturbed. */
+	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
+	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
+	bool any = false, exact = is_exact_round(m->q->values);
+	for (size_t i = 0; i < v.plan->buffer_count; i++) {
+		const struct plan_buffer *b = &v.plan->buffers[i];
+		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
+			continue;
+		any = true;
+		exact = exact && plan_values_apply(b, m->q->values);
+		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
+	}
+	/* Integers decide exactly; what a domain without integers holds does not. */
+	m->amplitude = any && !exact ? amplitude : 0;
 	if (rc == 0 && m->amplitude > 0)
 		rc = run_perturbed(m, &t, e);
 	trial_end(&t);
@@ -492,27 +487,6 @@ static int run_baseline(struct making *m, struct err *e)
 	return rc;
 }
 
-static void making_fini(struct making *m)
-{
-	for (size_t k = 0; k < m->r->output_count; k++) {
-		free(m->raw[k].answer);
-		free(m->raw[k].baseline_answer);
-		free(m->raw[k].moved);
-	}
-	free(m->raw);
-	truth_fini(&m->truth);
-}
-
-/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN, too. */
-static double roundoff_operands(const struct spec *spec, const struct plan *plan)
-{
-	double u = spec_roundoff_inputs(spec);
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		if (plan->buffers[i].role == PLAN_SCRATCH)
-			u = fmax(u, spec_roundoff_operand(spec, plan->buffers[i].type));
-	return u;
-}
-
 /* What the baseline's plan says: whether the arrays of these sizes should stay on the device, and what products may round. */
 static int look_at_plan(struct making *m, struct err *e)
 {
@@ -525,7 +499,12 @@ static int look_at_plan(struct making *m, struct err *e)
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
-	m->operands = roundoff_operands(m->spec, plan);
+	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN, too. */
+	double u = spec_roundoff_inputs(m->spec);
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan->buffers[i].role == PLAN_SCRATCH)
+			u = fmax(u, spec_roundoff_operand(m->spec, plan->buffers[i].type));
+	m->operands = u;
 	plan_free(plan);
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;
 }
@@ -550,7 +529,13 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 {
 	struct making m = { .q = q, .spec = context_spec(q->j->baseline), .r = io_reference };
 	int rc = make(&m, e);
-	making_fini(&m);
+	for (size_t k = 0; k < m.r->output_count; k++) {
+		free(m.raw[k].answer);
+		free(m.raw[k].baseline_answer);
+		free(m.raw[k].moved);
+	}
+	free(m.raw);
+	truth_fini(&m.truth);
 	bool integers = q->values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
 		/* Other values need not suit every context: what they cannot judge is noted. */

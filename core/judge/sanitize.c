@@ -78,34 +78,6 @@ static bool begins(const char *text, const char *const *list, size_t count)
 	return false;
 }
 
-static void report_fini(struct report *r)
-{
-	free(r->what);
-	free(r->place);
-	free(r->detail);
-	*r = (struct report){ .what = NULL };
-}
-
-/* "matmul(float *, int)+0x1a0 in device:12", "0x160 in device:12:matmul(float *)" and older "0x00000160 in device:12:matmul". */
-static void read_place(const char *place, struct sanitize_finding *f)
-{
-	const char *in = place ? strstr(place, " in ") : NULL;
-	const char *colon = in ? strchr(in + 4, ':') : NULL;
-	f->region = colon ? mem_strn(in + 4, (size_t)(colon - in - 4)) : mem_str("");
-	f->line = colon ? strtol(colon + 1, NULL, 10) : 0;
-	const char *name = place ? place : "", *behind = colon ? strchr(colon + 1, ':') : NULL;
-	if (strncmp(name, "0x", 2) == 0)
-		name = behind ? behind + 1 : "";
-	f->kernel = mem_strn(name, strcspn(name, "(+ "));
-	/* A region's name may come with a folder in front. */
-	const char *slash = strrchr(f->region, '/');
-	if (slash) {
-		char *base = mem_str(slash + 1);
-		free(f->region);
-		f->region = base;
-	}
-}
-
 static void finding_fini(struct sanitize_finding *f)
 {
 	free(f->what);
@@ -135,11 +107,30 @@ static void end_report(struct sanitize_log *log, struct report *r)
 	struct sanitize_finding f = { .what = NULL };
 	if (r->what == NULL)
 		return;
-	read_place(r->place, &f);
+	/* "matmul(float *, int)+0x1a0 in device:12", "0x160 in device:12:matmul(float *)" and older "0x00000160 in device:12:matmul". */
+	const char *place = r->place;
+	const char *in = place ? strstr(place, " in ") : NULL;
+	const char *colon = in ? strchr(in + 4, ':') : NULL;
+	f.region = colon ? mem_strn(in + 4, (size_t)(colon - in - 4)) : mem_str("");
+	f.line = colon ? strtol(colon + 1, NULL, 10) : 0;
+	const char *name = place ? place : "", *behind = colon ? strchr(colon + 1, ':') : NULL;
+	if (strncmp(name, "0x", 2) == 0)
+		name = behind ? behind + 1 : "";
+	f.kernel = mem_strn(name, strcspn(name, "(+ "));
+	/* A region's name may come with a folder in front. */
+	const char *slash = strrchr(f.region, '/');
+	if (slash) {
+		char *base = mem_str(slash + 1);
+		free(f.region);
+		f.region = base;
+	}
 	f.what = mem_str(r->what);
 	f.detail = mem_str(r->detail ? r->detail : "");
 	f.count = r->hazards ? r->hazards : 1;
-	report_fini(r);
+	free(r->what);
+	free(r->place);
+	free(r->detail);
+	*r = (struct report){ .what = NULL };
 	add_finding(log, &f);
 }
 
@@ -157,41 +148,6 @@ static void read_hazards(struct report *r, const char *text)
 		r->hazards = strtoul(open + 1, NULL, 10);
 }
 
-/* The first line of a race names a place itself: "Race reported between Write access at sum(int *)+0x250 in device:16". */
-static void begin_report(struct sanitize_log *log, struct report *r, const char *text)
-{
-	end_report(log, r);
-	const char *at = strstr(text, " at ");
-	/* Potential hazards name an address there, not a place. */
-	if (at && strstr(at, " in ") && strncmp(at + 4, "__", 2) != 0) {
-		r->what = mem_strn(text, (size_t)(at - text));
-		r->place = mem_str(at + 4);
-	} else {
-		const char *address = strstr(text, " at __");
-		r->what = mem_strn(text, address ? (size_t)(address - text) : strcspn(text, "\n"));
-	}
-	read_hazards(r, text);
-}
-
-static void continue_report(struct report *r, const char *text)
-{
-	if (r->what == NULL)
-		return;
-	if (strncmp(text, "at ", 3) == 0 && r->place == NULL) {
-		r->place = mem_str(text + 3);
-	} else if (strncmp(text, "and ", 4) == 0 && strstr(text, " access at ")) {
-		char *what = mem_fmt("%s %.*s", r->what, (int)(strstr(text, " at ") - text), text);
-		free(r->what);
-		r->what = what;
-		add_detail(r, text);
-		read_hazards(r, text);
-	} else if (strncmp(text, "by thread", 9) == 0 || strncmp(text, "Address ", 8) == 0 ||
-		   strncmp(text, "Access to ", 10) == 0 || strncmp(text, "and is ", 7) == 0 ||
-		   strncmp(text, "Access at ", 10) == 0) {
-		add_detail(r, text);
-	}
-}
-
 static void read_line(struct sanitize_log *log, struct report *r, const char *text)
 {
 	size_t indent = strspn(text, " ");
@@ -202,13 +158,38 @@ static void read_line(struct sanitize_log *log, struct report *r, const char *te
 	} else if (*words == '\0') {
 		end_report(log, r);
 	} else if (indent > 1) {
-		continue_report(r, words);
+		if (r->what) {
+			if (strncmp(words, "at ", 3) == 0 && r->place == NULL) {
+				r->place = mem_str(words + 3);
+			} else if (strncmp(words, "and ", 4) == 0 && strstr(words, " access at ")) {
+				char *what = mem_fmt("%s %.*s", r->what, (int)(strstr(words, " at ") - words), words);
+				free(r->what);
+				r->what = what;
+				add_detail(r, words);
+				read_hazards(r, words);
+			} else if (strncmp(words, "by thread", 9) == 0 || strncmp(words, "Address ", 8) == 0 ||
+				   strncmp(words, "Access to ", 10) == 0 || strncmp(words, "and is ", 7) == 0 ||
+				   strncmp(words, "Access at ", 10) == 0) {
+				add_detail(r, words);
+			}
+		}
 	} else if (begins(words, troubles, MEM_COUNT(troubles))) {
 		end_report(log, r);
 		if (log->failure == NULL)
 			log->failure = mem_str(words);
 	} else if (begins(words, beginnings, MEM_COUNT(beginnings))) {
-		begin_report(log, r, words);
+		/* The first line of a race names a place itself: "Race reported between Write access at sum(int *)+0x250 in device:16". */
+		end_report(log, r);
+		const char *at = strstr(words, " at ");
+		/* Potential hazards name an address there, not a place. */
+		if (at && strstr(at, " in ") && strncmp(at + 4, "__", 2) != 0) {
+			r->what = mem_strn(words, (size_t)(at - words));
+			r->place = mem_str(at + 4);
+		} else {
+			const char *address = strstr(words, " at __");
+			r->what = mem_strn(words, address ? (size_t)(address - words) : strcspn(words, "\n"));
+		}
+		read_hazards(r, words);
 	} else {
 		end_report(log, r); /* errors of API calls, banners, notes */
 	}
@@ -286,27 +267,8 @@ bool sanitize_known(const char *tool)
 	return false;
 }
 
-/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox
- * closes; what it compiles was compiled by another, sandboxed worker. */
-static void make_launcher(const char *exe, const char *tool, const char *log, const char *ret_words[WORDS])
-{
-	const char *const words[] = {
-		"env",  "PEAKD_SANDBOX=off", exe,  "--tool",           tool, "--log-file",          log,  "--print-limit",
-		"1000", "--show-backtrace",  "no", "--launch-timeout", "60", "--require-cuda-init", "no", NULL,
-	};
-	memcpy(ret_words, words, sizeof words);
-}
-
 /* --- configurations -------------------------------------------------------------------------------------------------------------
  */
-
-static double bytes_of(const struct plan *plan)
-{
-	double sum = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		sum += (double)plan->buffers[i].bytes;
-	return sum;
-}
 
 struct picked {
 	struct params *at[64];
@@ -335,8 +297,12 @@ static void offer_size(const struct sanitize_request *q, const struct space *spa
 			params_free(params);
 			continue;
 		}
-		if (p.count == 0)
-			p.bytes = bytes_of(plan);
+		if (p.count == 0) {
+			double sum = 0;
+			for (size_t i = 0; i < plan->buffer_count; i++)
+				sum += (double)plan->buffers[i].bytes;
+			p.bytes = sum;
+		}
 		p.at[p.count++] = params;
 		plan_free(plan);
 	}
@@ -421,15 +387,6 @@ struct course {
 	char *skipped;           /* NULL */
 };
 
-static void take_findings(struct sanitize_log *from, struct sanitize_log *to)
-{
-	for (size_t i = 0; i < from->count; i++)
-		add_finding(to, &from->at[i]);
-	free(from->at);
-	free(from->failure);
-	*from = (struct sanitize_log){ .at = NULL };
-}
-
 /* *ret_verdict, *ret_reason (free()) and the findings, which are added. Negative when cancelled. */
 static int try_one(struct course *c, const struct params *params, enum validation_verdict *ret_verdict, char **ret_reason,
 		   struct err *e)
@@ -441,7 +398,13 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 	struct eval lines = *c->ev;
 	char *path = mem_fmt("%s/log.%%p", c->folder);
 	lines.line_info = true;
-	make_launcher(c->exe, c->q->tool, path, launcher);
+	/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox
+	 * closes; what it compiles was compiled by another, sandboxed worker. */
+	const char *const words[] = {
+		"env",  "PEAKD_SANDBOX=off", c->exe, "--tool",           c->q->tool, "--log-file",          path, "--print-limit",
+		"1000", "--show-backtrace",  "no",   "--launch-timeout", "60",       "--require-cuda-init", "no", NULL,
+	};
+	memcpy(launcher, words, sizeof words);
 	int rc = variant_build(&lines, c->q->ctx, params, c->q->facts, &v, &why);
 	if (rc == 0) {
 		rc = execute(c->ev, c->q, &v, launcher, &why);
@@ -461,27 +424,14 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 	} else {
 		*ret_verdict = VALIDATION_PASSED;
 	}
-	take_findings(&log, &c->all);
+	for (size_t i = 0; i < log.count; i++)
+		add_finding(&c->all, &log.at[i]);
+	free(log.at);
+	free(log.failure);
+	log = (struct sanitize_log){ .at = NULL };
 	variant_fini(&v);
 	free(path);
 	return rc == -ERR_CANCELLED ? rc : 0;
-}
-
-static int record(const struct course *c, const struct params *params, enum validation_verdict verdict, const char *reason,
-		  struct err *e)
-{
-	struct hash seed = hash_bytes(&c->q->seed, sizeof c->q->seed);
-	struct validation row = {
-		.validator = c->q->tool,
-		.size_kind = "input",
-		.seed_hash = seed.hex,
-		.verdict = verdict,
-		.reason = reason,
-		.error = NAN,
-		.tolerance = NAN,
-		.took_ns = -1,
-	};
-	return c->to.db && c->to.checkpoint > 0 ? check_evidence(&c->to, params, &row, e) : 0;
 }
 
 static int try_all(struct course *c, const struct picked *picks, size_t count[VALIDATION_VERDICTS], struct err *e)
@@ -492,7 +442,19 @@ static int try_all(struct course *c, const struct picked *picks, size_t count[VA
 		char *reason = NULL;
 		rc = try_one(c, picks->at[i], &verdict, &reason, e);
 		if (rc == 0) {
-			rc = record(c, picks->at[i], verdict, reason, e);
+			const struct params *params = picks->at[i];
+			struct hash seed = hash_bytes(&c->q->seed, sizeof c->q->seed);
+			struct validation row = {
+				.validator = c->q->tool,
+				.size_kind = "input",
+				.seed_hash = seed.hex,
+				.verdict = verdict,
+				.reason = reason,
+				.error = NAN,
+				.tolerance = NAN,
+				.took_ns = -1,
+			};
+			rc = c->to.db && c->to.checkpoint > 0 ? check_evidence(&c->to, params, &row, e) : 0;
 			count[verdict]++;
 			eval_progress(c->ev, (double)(i + 1), (double)picks->count, "%s %zu/%zu", c->q->tool, i + 1, picks->count);
 		}
@@ -535,7 +497,8 @@ int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct
 {
 	const char *tmp = getenv("TMPDIR"), *named = getenv("PEAKD_SANITIZER");
 	struct sanitize_result r = { 0 };
-	char *exe = child_find_tool("PEAKD_SANITIZER", "compute-sanitizer"), *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	char *exe = child_find_tool("PEAKD_SANITIZER", "compute-sanitizer"),
+	     *folder = mem_fmt("%s/peakd-sanitizer-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	struct course c = { .ev = ev,
 			    .q = q,
 			    .exe = exe,

@@ -32,12 +32,6 @@ static const struct trial_timing timing_again = {
 	.min_samples = 20, .max_samples = 60, .rse = 0.001, .cap_ns = EACH_NS, .warm_up_ns = 10 * CLOCK_MS
 };
 
-/* An interrupted run may have been made with another compiler, driver or other limits. */
-static bool is_its_own(enum err_code code)
-{
-	return code == ERR_COMPILE || code == ERR_PRUNED || code == ERR_CRASH || code == ERR_TIMEOUT;
-}
-
 static int refuse(struct tuner *u, const struct params *params, const struct variant *v, enum measurement_status status,
 		  const char *why, struct err *e)
 {
@@ -52,31 +46,13 @@ static int build(struct tuner *u, struct finalist *f, struct err *e)
 	struct err why = ERR_INIT;
 	if (f->variant.plan || f->out || variant_build(u->ev, u->q->ctx, f->params, u->q->facts, &f->variant, &why) == 0)
 		return 0;
-	f->out = is_its_own(why.code);
+	/* An interrupted run may have been made with another compiler, driver or other limits. */
+	enum err_code code = why.code;
+	f->out = code == ERR_COMPILE || code == ERR_PRUNED || code == ERR_CRASH || code == ERR_TIMEOUT;
 	if (f->out)
 		return refuse(u, f->params, NULL, tune_status(why.code), why.text, e);
 	*e = why;
 	return -(int)why.code;
-}
-
-/* Fills the inputs and times. What cannot be timed keeps no time. */
-static int time_once_more(struct tuner *u, const struct variant *v, struct trial_times *times, struct err *e)
-{
-	struct trial t;
-	struct trial_timing timing = timing_again;
-	struct trial_input input = { .seed = u->secrets.search, .poison = TUNE_POISON };
-	struct err why = ERR_INIT;
-	uint64_t ns;
-	timing.warm = u->q->warm;
-	if (trial_begin(&t, u->device, v, &why) == 0) {
-		struct err unprepared = ERR_INIT; /* then the worker fills its buffers itself, which takes a second a gigabyte */
-		if (resident_suits(u->q->facts, v->plan))
-			trial_adopt(&t, pool_reference(u->device), &unprepared);
-		if (trial_execute(&t, &input, EVAL_EXECUTE_NS, &ns, &why) == 0)
-			trial_measure(&t, &timing, times, &why);
-		trial_end(&t);
-	}
-	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
 }
 
 /* Those that were timed again come before all that were not: their times are of another kind. */
@@ -119,8 +95,25 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 		rc = tune_take_device(u, e);
 		if (rc == 0)
 			rc = build(u, f, e);
-		if (rc == 0 && !f->out)
-			rc = time_once_more(u, &f->variant, &times, e);
+		if (rc == 0 && !f->out) {
+			/* Fills the inputs and times. What cannot be timed keeps no time. */
+			struct trial t;
+			struct trial_timing timing = timing_again;
+			struct trial_input input = { .seed = u->secrets.search, .poison = TUNE_POISON };
+			struct err why = ERR_INIT;
+			uint64_t ns;
+			timing.warm = u->q->warm;
+			if (trial_begin(&t, u->device, &f->variant, &why) == 0) {
+				struct err unprepared =
+					ERR_INIT; /* then the worker fills its buffers itself, which takes a second a gigabyte */
+				if (resident_suits(u->q->facts, f->variant.plan))
+					trial_adopt(&t, pool_reference(u->device), &unprepared);
+				if (trial_execute(&t, &input, EVAL_EXECUTE_NS, &ns, &why) == 0)
+					trial_measure(&t, &timing, &times, &why);
+				trial_end(&t);
+			}
+			rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+		}
 		if (rc == 0 && times.count && !times.disturbed) {
 			struct tune_row row = { .facts = u->q->facts,
 						.params = f->params,
