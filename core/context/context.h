@@ -6,7 +6,6 @@
 #ifndef PEAKD_CORE_CONTEXT_CONTEXT_H
 #define PEAKD_CORE_CONTEXT_CONTEXT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "backends/wire/wire.h"

@@ -2,7 +2,6 @@
 #include "core/context/handle.h"
 
 #include <lauxlib.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #define PEAKD_CORE_CONTEXT_HANDLE_H
 
 #include <lua.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,6 @@
 /* params: one assignment of execution parameters; see params.h. Used by everything above core/context. */
 #include "core/context/params.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

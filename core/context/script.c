@@ -7,7 +7,6 @@
 #include "core/context/script.h"
 
 #include <lauxlib.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/wire/wire.h"
 #include "base/mem.h"
 #include "base/parallel_for.h"
 

@@ -16,7 +16,7 @@
 #include "core/judge/reference_make.h"
 #include "core/judge/truth.h"
 #include "core/workers/resident.h"
-#include "core/workers/trial.h"
+#include "core/workers/variant.h"
 
 #define LOOK_NS (100 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
 

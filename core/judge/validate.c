@@ -2,7 +2,6 @@
 #include "core/judge/validate.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* draft_original: compares a draft's launches with its file's. See drafting.h. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* export_reference: what an exported driver compares with; see export.h. */
-#include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/problems/export.h"

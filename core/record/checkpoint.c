@@ -1,7 +1,6 @@
 /* checkpoint: rows, identity and status; see checkpoint.h. */
 #include "core/record/checkpoint.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 #ifndef PEAKD_CORE_RECORD_EVENT_H
 #define PEAKD_CORE_RECORD_EVENT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,8 +1,6 @@
 /* job: rows of jobs and the table of their states; see job.h. */
 #include "core/record/job.h"
 
-#include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -3,8 +3,6 @@
 #ifndef PEAKD_CORE_SEARCH_TUNESPACE_H
 #define PEAKD_CORE_SEARCH_TUNESPACE_H
 
-#include <stdbool.h>
-
 #include "core/context/context.h"
 #include "core/search/search.h"
 

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "core/record/checkpoint.h"
 #include "core/record/store.h"
 #include "core/tune/tuner.h"

@@ -3,7 +3,6 @@
  * before and after, so what the pairs say of each is a figure as good as the one that it had, and takes its place in the record:
  * whoever asks for the fastest later gets the winner of the pairs. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -1,10 +1,8 @@
 /* resident: see resident.h. */
 #include "core/workers/resident.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "core/workers/variant.h"
 
 #define WORTH_BYTES (UINT64_C(32) << 20) /* of inputs and outputs: below, the host is as fast */
