@@ -21,6 +21,8 @@ struct optimizer_request {
 	double price_in, price_out; /* of a million tokens, in the unit of money */
 	double roof;                /* percent of a measured ceiling that is near enough; NAN: 90 */
 	char *without;              /* "profile", "knowledge": what the search does without; NULL: it has all */
+	char *search;               /* the job whose search this one continues; NULL: a new search */
+	char *batch;                /* a device that times elsewhere, by drains; NULL: subject.device times */
 	bool resume;                /* read by engine_submit alone */
 };
 
@@ -38,7 +40,9 @@ struct optimizer {
 	const struct policy *policy;
 	struct lineage start;
 	struct facts facts;
+	const char *search; /* the job that the decisions are of: this one, or the one that is continued */
 	struct decision_list decisions;
+	size_t inherited; /* of them, made by earlier jobs */
 	struct graph graph;
 	char **sequence;
 	size_t sequence_count;
@@ -64,7 +68,9 @@ int optimizer_graph_load(struct optimizer *o, struct err *e);
 const struct optimizer_line *optimizer_graph_line(struct optimizer *o, int node, struct err *e);
 void optimizer_graph_fini(struct optimizer *o);
 
-/* optimizer_step.c: does what the decision says, or continues it, and fills and saves its outcome. Negative only where the search itself
+/* optimizer_step.c: takes what was timed elsewhere meanwhile. */
+int optimizer_step_settle(struct optimizer *o, struct err *e);
+/* Does what the decision says, or continues it, and fills and saves its outcome. Negative only where the search itself
  * cannot go on: cancelled, the database fails. */
 int optimizer_step(struct optimizer *o, struct decision *d, struct err *e);
 

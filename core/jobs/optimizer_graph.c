@@ -81,9 +81,8 @@ static bool read_result(struct db *db, const char *job, const struct layout *l, 
 /* Over the baseline at its own best or, where that was timed on another machine's copy, as it starts. The baseline itself is 1. */
 static double over_baseline(const struct optimizer *o, const struct optimizer_size *s, bool root)
 {
-	if (o->q->subject.later)
-		return log(s->start_speedup);
-	return root ? 0 : log(s->speedup);
+	double speedup = o->q->batch ? s->start_speedup : s->speedup;
+	return root && !(o->q->batch && isfinite(speedup)) ? 0 : log(speedup);
 }
 
 static void set_gains(struct optimizer *o, int node, const char *job)

@@ -12,6 +12,7 @@
 #include "core/jobs/work_ask.h"
 #include "core/optimize/question.h"
 #include "core/record/checkpoint.h"
+#include "core/record/job.h"
 #include "core/record/store.h"
 
 /* 24 configurations find 90 % of a space's best speed in the median (bench/results/tuner-simulate.json has the curves); what becomes the
@@ -109,8 +110,32 @@ static json_t *tune_request(const struct optimizer *o, int64_t checkpoint)
 	return request;
 }
 
+/* The job waits for a drain; the decision is settled when its results are merged. */
+static int measure_elsewhere(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
+{
+	json_t *asked = tune_request(o, checkpoint);
+	void *request = layout_new(work_tune.request);
+	const struct engine_submission submission = { work_tune.name, request, false };
+	bool fresh;
+	json_object_set_new(asked, "device", json_string(o->q->batch));
+	json_object_set_new(asked, "later", json_true());
+	int rc = d->tune_job ? 0 : layout_read(work_tune.request, asked, request, e);
+	if (rc == 0 && d->tune_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
+		rc = engine_submit(o->job->engine, o->job->db, &submission, &d->tune_job, &fresh, e);
+		if (rc == 0)
+			rc = decision_save(o->job->db, d, e);
+		rc = store_end(o->job->db, rc, e);
+	}
+	d->outcome = DECISION_WAITING;
+	layout_free(work_tune.request, request);
+	json_decref(asked);
+	return rc;
+}
+
 static int measure(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
 {
+	if (o->q->batch)
+		return measure_elsewhere(o, d, checkpoint, e);
 	struct optimizer_tuned t;
 	layout_init(&optimizer_tuned_layout, &t);
 	int rc = run_child(o, d, &d->tune_job, &work_tune, tune_request(o, checkpoint), &optimizer_tuned_layout, &t, e);
@@ -291,6 +316,40 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	return rc;
 }
 
+static int settle(struct optimizer *o, struct decision *d, struct err *e)
+{
+	struct job row;
+	struct optimizer_tuned t;
+	struct err why = ERR_INIT;
+	int rc = job_get(o->job->db, d->tune_job, &row, e);
+	if (rc < 0)
+		return rc;
+	bool ended = job_state_ended(row.state);
+	job_fini(&row);
+	if (!ended)
+		return 0;
+	layout_init(&optimizer_tuned_layout, &t);
+	if (engine_child_run(o->job, d->tune_job, &optimizer_tuned_layout, &t, &why) < 0) {
+		d->outcome = why.code == ERR_WRONG || why.code == ERR_PRUNED ? DECISION_WRONG : DECISION_FAILED;
+		set_note(d, why.text);
+	} else if (d->kind == DECISION_MEASURE) {
+		d->outcome = DECISION_MEASURED;
+	} else {
+		judge_tuned(&t, d);
+	}
+	layout_fini(&optimizer_tuned_layout, &t);
+	return decision_save(o->job->db, d, e);
+}
+
+int optimizer_step_settle(struct optimizer *o, struct err *e)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < o->decisions.count; i++)
+		if (o->decisions.at[i].outcome == DECISION_WAITING && o->decisions.at[i].tune_job)
+			rc = settle(o, &o->decisions.at[i], e);
+	return rc;
+}
+
 static double leased_seconds(const struct engine_job *job)
 {
 	return (double)atomic_load(&job->spent.leased_ns) / 1e9;
@@ -304,8 +363,8 @@ int optimizer_step(struct optimizer *o, struct decision *d, struct err *e)
 	switch (d->kind) {
 	case DECISION_MEASURE:
 		rc = measure(o, d, d->checkpoint, e);
-		d->outcome = DECISION_MEASURED;
-		if (rc == 0 && has_profiles(o))
+		d->outcome = d->outcome == DECISION_WAITING ? d->outcome : DECISION_MEASURED;
+		if (rc == 0 && d->outcome == DECISION_MEASURED && has_profiles(o))
 			rc = profile(o, d, d->checkpoint, e);
 		break;
 	case DECISION_EXPERIMENT:

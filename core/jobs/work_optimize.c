@@ -12,7 +12,7 @@
 #include "core/record/workflow.h"
 
 /* Without any budget: as many calls as an agent is wanted to need for one kernel. */
-enum { CALLS = 20, LOST = 2 /* failures in a row that are not the code's */ };
+enum { CALLS = 20, LOST = 2 /* failures in a row that are not the code's */, BATCH = 4 /* jobs that wait for one drain */ };
 
 static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct optimizer_request, subject, PART), .of = &work_subject_layout },
@@ -34,6 +34,8 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct optimizer_request, price_out, REAL) },
 	{ LAYOUT_AT(struct optimizer_request, roof, REAL), .unit = "%" },
 	{ LAYOUT_AT(struct optimizer_request, without, TEXT) },
+	{ LAYOUT_AS(struct optimizer_request, search, TEXT, "continue") },
+	{ LAYOUT_AT(struct optimizer_request, batch, TEXT) },
 	{ LAYOUT_AT(struct optimizer_request, resume, BOOL), .flags = LAYOUT_OPTIONAL },
 	{ .name = NULL },
 };
@@ -81,7 +83,7 @@ static void sum_up(const struct optimizer *o, struct result *r)
 	r->seconds = r->device_seconds = 0;
 	r->experiments = r->right = r->faster = r->no_ops = r->calls = r->tokens_in = r->tokens_out = 0;
 	r->decisions = (int64_t)o->decisions.count;
-	for (size_t i = 0; i < o->decisions.count; i++) {
+	for (size_t i = o->inherited; i < o->decisions.count; i++) {
 		const struct decision *d = &o->decisions.at[i];
 		r->experiments += d->kind == DECISION_EXPERIMENT || d->kind == DECISION_MEND;
 		r->right += d->made != 0;
@@ -108,6 +110,14 @@ static bool is_lost(const struct optimizer *o)
 	return failed >= LOST;
 }
 
+static size_t count_waiting(const struct optimizer *o)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < o->decisions.count; i++)
+		n += o->decisions.at[i].outcome == DECISION_WAITING;
+	return n;
+}
+
 /* Why no further decision is to be made; NULL: one is. free(). */
 static char *why_stop(const struct optimizer *o)
 {
@@ -131,6 +141,9 @@ static char *why_stop(const struct optimizer *o)
 		return mem_fmt("budget: %.0f seconds of the device", r.device_seconds);
 	if (q->money > 0 && r.money >= q->money)
 		return mem_fmt("budget: %.4g spent on tokens", r.money);
+	if (count_waiting(o) >= BATCH)
+		return mem_fmt("waiting: %zu jobs wait for %s: drain export, run and merge them, then continue this search",
+			       count_waiting(o), q->batch ? q->batch : "their device");
 	if (is_lost(o))
 		return mem_fmt("two attempts in a row failed for reasons beside the code: %s",
 			       o->decisions.at[o->decisions.count - 1].note ? o->decisions.at[o->decisions.count - 1].note : "");
@@ -142,7 +155,7 @@ static char *why_stop(const struct optimizer *o)
 static int reload(struct optimizer *o, struct err *e)
 {
 	decision_list_fini(&o->decisions);
-	int rc = decision_list(o->job->db, o->job->id, &o->decisions, e);
+	int rc = decision_list(o->job->db, o->search, &o->decisions, e);
 	return rc < 0 ? rc : optimizer_graph_load(o, e);
 }
 
@@ -158,8 +171,12 @@ static int decide(struct optimizer *o, struct err *e)
 		policy_stop(&c, "%s", stop);
 	else
 		policy_next(o->policy, &o->graph, &c);
+	if (c.kind == DECISION_STOP && !stop && count_waiting(o)) {
+		free(c.reason);
+		policy_stop(&c, "waiting: nothing can be decided before %zu jobs of another device are merged", count_waiting(o));
+	}
 	decision_init(&d);
-	d.search = mem_str(o->job->id);
+	d.search = mem_str(o->search);
 	d.seq = (int64_t)o->decisions.count + 1;
 	d.policy = mem_str(o->policy->name);
 	d.kind = c.kind;
@@ -189,6 +206,11 @@ static void tell(struct optimizer *o, const struct decision *d)
 static int search(struct optimizer *o, struct err *e)
 {
 	int rc = reload(o, e);
+	if (rc == 0 && o->decisions.count) {
+		rc = optimizer_step_settle(o, e);
+		if (rc == 0)
+			rc = reload(o, e);
+	}
 	while (rc == 0) {
 		struct decision *d = o->decisions.count ? &o->decisions.at[o->decisions.count - 1] : NULL;
 		if (d && d->outcome == DECISION_OPEN) {
@@ -199,7 +221,7 @@ static int search(struct optimizer *o, struct err *e)
 				rc = reload(o, e);
 			if (stopped)
 				break;
-		} else if (d && d->kind == DECISION_STOP) {
+		} else if (d && d->kind == DECISION_STOP && o->decisions.count > o->inherited) {
 			break;
 		} else {
 			rc = decide(o, e);
@@ -312,6 +334,26 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return rc;
 }
 
+/* The search of an earlier job, which must have begun at this checkpoint and have ended. */
+static int inherit(struct optimizer *o, struct err *e)
+{
+	o->search = o->q->search ? o->q->search : o->job->id;
+	int rc = o->q->search ? decision_list(o->job->db, o->search, &o->decisions, e) : 0;
+	if (rc < 0 || o->q->search == NULL)
+		return rc;
+	size_t n = o->decisions.count;
+	if (n == 0 || o->decisions.at[0].checkpoint != o->start.id)
+		return err_set(e, ERR_INPUT, "continue: job %s is no search that began at checkpoint %lld", o->search,
+			       (long long)o->start.id);
+	/* What was decided since this job began is its own: it was killed, and runs again. */
+	while (n > 0 && o->decisions.at[n - 1].kind != DECISION_STOP)
+		n--;
+	o->inherited = n;
+	return n ? 0
+		 : err_set(e, ERR_CONFLICT, "continue: the search of job %s has not ended: `job` with action resume continues it",
+			   o->search);
+}
+
 static int open_model(struct optimizer *o, struct err *e)
 {
 	struct models_open open = { 0 };
@@ -330,16 +372,18 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		rc = lineage_load(job->db, q->subject.checkpoint, &o.start, e);
 	if (rc == 0)
 		rc = work_device(job, q->subject.device, o.start.ctx, &o.facts, e);
-	if (rc == 0 && !o.facts.runs)
+	if (rc == 0 && !o.facts.runs && q->batch == NULL)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", o.facts.id);
 	if (rc == 0)
 		rc = open_model(&o, e);
+	if (rc == 0)
+		rc = inherit(&o, e);
 	if (rc == 0)
 		rc = q->sequence ? library_sequence(o.w->library, q->sequence, &o.sequence, &o.sequence_count, e) : 0;
 	if (rc == 0)
 		rc = search(&o, e);
 	describe(&o, r);
-	if (rc == 0 && r->best != o.start.id)
+	if (rc == 0 && r->best != o.start.id && q->batch == NULL)
 		rc = compare_ends(&o, r->best, r, e);
 	if (rc == 0)
 		keep_best(&o, r->best);

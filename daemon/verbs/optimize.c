@@ -164,7 +164,8 @@ static int run(const struct verb_line *line)
 	if (line->word_count > 1)
 		return misused(line, "one checkpoint to start from, or explain and a job", NULL);
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "without", NULL);
+	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "without", "batch", "continue",
+		   NULL);
 	static const char *const counts[] = { "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples" };
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (verbs_copy_int(line, arguments, counts[i], 1, 1000000000, &e) < 0)
@@ -215,6 +216,8 @@ const struct verb optimize_verb = {
 			  "runs the policies without a model or a device: on made landscapes (made), or on a FILE of recorded "
 			  "steps" },
 			{ "seeds", "N", "with --simulate: how many searches of each policy (default 200)" },
+			{ "continue", "JOB", "goes on with a search that has ended, with a new budget" },
+			{ "batch", "D", "a device elsewhere times: tunes wait for `peakd drain`; merge them, then --continue" },
 			{ "resume", NULL, "continues an interrupted search with the same options" },
 			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },

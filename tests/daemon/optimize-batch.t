@@ -1,0 +1,50 @@
+#!/bin/sh
+# peakd optimize against a device that is reached in batches: tunes wait for a drain, and the search goes on when they are merged.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db m=$T/model
+need_hlsl 8 "$T/d.db"
+mkdir "$m"
+printf 'five lines that begin with PLAN\n' >"$m/1.when"
+printf 'PLAN 3.0-20 novelty 2: Multiply by two once in place of the loop.\nPLAN 1.1-1.5 novelty 5: Add twice the element in half the rounds.\n' >"$m/1.answer"
+code() # code NAME WORDS BODY
+{
+	printf '%s\n' "$2" >"$m/$1.when"
+	printf '```hlsl\n[numthreads(BX, 1, 1)]\nvoid scale(uint3 id : SV_DispatchThreadID)\n{\n\tif (id.x < uint(n)) {\n\t\t%s\n\t}\n}\n```\n' "$3" >"$m/$1.answer"
+}
+code 2 'Multiply by two once' 'C[id.x] = 2.0 * A[id.x];'
+code 3 'Add twice the element' 'float s = 0; for (int k = 0; k < 1024; k++) s += 2 * A[id.x]; C[id.x] = s / 1024;'
+python3 "$root/tests/daemon/planner.py" "$m" >"$T/port" &
+model=$!
+trap 'kill $model; finish' EXIT
+wait_for 60 test -s "$T/port"
+export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=planner&retries=0"
+small_context | sed 's/{4096}/{1024}/; s/{32, 64}/{32, 64}/; s,C\[id.x\] = 2.0 \* A\[id.x\];,{ float s = 0; for (int k = 0; k < 2048; k++) s += A[id.x]; C[id.x] = s / 1024; },' \
+	>"$T/scale.peak.md"
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
+
+optimize() # optimize OPTIONS
+{
+	timeout 240 "$peakd" optimize 1 --db "$db" --policy beam --samples 2 --tune 2 --batch hlsl:0 --json "$@" >"$T/out" 2>"$T/err"
+}
+drain()
+{
+	rm -rf "$T/work"
+	timeout 60 "$peakd" drain export "$T/work" --db "$db" >"$T/drain" 2>&1 && timeout 300 "$peakd" drain run "$T/work" >>"$T/drain" 2>&1 &&
+		timeout 60 "$peakd" drain merge "$T/work" --db "$db" >>"$T/drain" 2>&1
+}
+optimize --experiments 2
+ok $? "a search that times elsewhere ends when it must wait" "$(cat "$T/err")"
+first=$(jq -r .job "$T/out")
+is "$(jq -r .result.stopped "$T/out")" "budget: 2 experiments" "it says why it ends"
+is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[.decisions[].outcome]')" \
+	'["waiting","answered","waiting","waiting","stopped"]' "what was made waits to be timed"
+drain
+ok $? "its tunes run elsewhere and are merged" "$(cat "$T/drain")"
+optimize --experiments 1 --continue "$first"
+ok $? "the search continues" "$(cat "$T/err")"
+is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[.decisions[0:4][] | .outcome] | [.[0] == "measured", any(. == "waiting")]')" \
+	'[true,false]' "with what was merged"
+is "$(jq .result.best "$T/out")" 2 "and knows the fastest checkpoint" "$(timeout 60 "$peakd" optimize explain "$first" --db "$db")"
+timeout 60 "$peakd" optimize 2 --db "$db" --continue "$first" >"$T/out" 2>"$T/err"
+has "$(cat "$T/err")" "is no search that began at checkpoint 2" "a search is continued from where it began"
+done_testing
