@@ -15,7 +15,7 @@
 #define MCP_META "io.modelcontextprotocol/" /* prefix of the protocol's own keys in _meta */
 #define MCP_TASKS_EXTENSION MCP_META "tasks"
 
-enum { MCP_SECRET = 32, MCP_SESSION_ID = 36 };
+enum { MCP_SECRET = 32, MCP_SESSION_ID = 36, MCP_LIST_TTL_MS = 60 * 1000 /* how long clients may keep lists of tables */ };
 
 struct mcp_session;
 struct mcp_pool;

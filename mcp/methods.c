@@ -58,7 +58,7 @@ const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field
 	if (next > 0)
 		json_object_set_new(result, "nextCursor", json_sprintf("at-%zu", next));
 	if (call->ttl_ms < 0) { /* a table, which is the same for everybody */
-		call->ttl_ms = call->server->config.list_ttl_ms;
+		call->ttl_ms = MCP_LIST_TTL_MS;
 		call->shared = 1;
 	}
 	return mcp_call_answer(call, result);

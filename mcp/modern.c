@@ -23,7 +23,7 @@ enum { SEAL_LIFE_MS = 15 * 60 * 1000 }; /* how long a person may take to answer 
 static const struct mcp_done *discover(struct mcp_call *call)
 {
 	const struct mcp_server_config *config = &call->server->config;
-	call->ttl_ms = config->list_ttl_ms;
+	call->ttl_ms = MCP_LIST_TTL_MS;
 	call->shared = 1;
 	return mcp_call_answer(call, json_pack("{s:[s], s:o, s:s*}", "supportedVersions", MCP_MODERN, "capabilities",
 					       mcp_server_capabilities(call->server, 1), "instructions", config->instructions));

@@ -11,6 +11,8 @@
 #include "mcp/inner.h"
 #include "mcp/pool.h"
 
+enum { QUEUED_MAX = 256 }; /* calls that wait for a thread; more are refused */
+
 static void set_default(int *value, int otherwise)
 {
 	if (*value <= 0)
@@ -38,10 +40,8 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 	struct mcp_server_config *c = &s->config;
 	*c = *config;
 	set_default(&c->threads, 8);
-	set_default(&c->max_queued, 256);
 	set_default(&c->max_calls, 1024);
 	set_default(&c->max_depth, 64);
-	set_default(&c->list_ttl_ms, 60 * 1000);
 	set_default(&c->max_sessions, 256);
 	if (c->max_message == 0)
 		c->max_message = (size_t)8 << 20;
@@ -57,7 +57,7 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 		mcp_server_free(s);
 		return rc;
 	}
-	s->pool = mcp_pool_new(c->threads, c->max_queued);
+	s->pool = mcp_pool_new(c->threads, QUEUED_MAX);
 	*ret_server = s;
 	return 0;
 }

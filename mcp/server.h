@@ -44,12 +44,10 @@ struct mcp_server_config {
 	void (*listened)(void *user);
 	int list_changed;   /* true: tools, prompts or the list of resources may change */
 	int threads;        /* that run handlers; 0: 8 */
-	int max_queued;     /* calls that wait for a thread; more are refused; 0: 256 */
 	int max_calls;      /* requests at once, pending ones and subscriptions too; more are refused; 0: 1024 */
 	int max_depth;      /* of nested JSON; 0: 64 */
 	size_t max_message; /* bytes of one message; 0: 8 MiB */
 	size_t page;        /* entries of one page of a list; 0: 100 */
-	int list_ttl_ms;    /* how long clients may keep lists of tables; 0: 60 s */
 	int max_sessions;   /* legacy HTTP sessions: the longest idle makes room; when all are busy, a new one is refused.
 	                     * 0: 256 */
 };

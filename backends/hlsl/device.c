@@ -262,36 +262,36 @@ int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_
 	return hlsl_device_submit(d, e);
 }
 
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
-		      struct err *e)
+/* Between the host's memory and the buffer, through `staging` where the host cannot see it. */
+static int transfer(struct backend_device *d, struct device_buffer *b, uint64_t offset, uint8_t *host, size_t bytes, bool write,
+		    struct err *e)
 {
-	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
 	if (b->host) {
-		memcpy(b->host + offset, from, bytes);
+		memcpy(write ? b->host + offset : host, write ? host : b->host + offset, bytes);
 		return 0;
 	}
+	int rc = d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
 	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
 		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
-		memcpy(d->staging->host, (const uint8_t *)from + at, n);
-		rc = hlsl_device_copy(d, b, offset + at, d->staging, 0, n, e);
+		if (write)
+			memcpy(d->staging->host, host + at, n);
+		rc = write ? hlsl_device_copy(d, b, offset + at, d->staging, 0, n, e)
+			   : hlsl_device_copy(d, d->staging, 0, b, offset + at, n, e);
+		if (rc == 0 && !write)
+			memcpy(host + at, d->staging->host, n);
 	}
 	return rc;
 }
 
+int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
+		      struct err *e)
+{
+	return transfer(d, b, offset, (uint8_t *)(uintptr_t)from, bytes, true, e);
+}
+
 int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e)
 {
-	int rc = b->host || d->staging ? 0 : hlsl_device_buffer_new(d, STAGING, true, &d->staging, e);
-	if (b->host) {
-		memcpy(to, b->host + offset, bytes);
-		return 0;
-	}
-	for (size_t at = 0; at < bytes && rc == 0; at += STAGING) {
-		size_t n = bytes - at < STAGING ? bytes - at : STAGING;
-		rc = hlsl_device_copy(d, d->staging, 0, b, offset + at, n, e);
-		if (rc == 0)
-			memcpy((uint8_t *)to + at, d->staging->host, n);
-	}
-	return rc;
+	return transfer(d, b, offset, to, bytes, false, e);
 }
 
 /* --- pipelines ---------------------------------------------------------------------------------------------------- */

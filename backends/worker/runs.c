@@ -10,8 +10,6 @@
 #include "backends/values/fill.h"
 #include "backends/values/product.h"
 #include "backends/values/redzone.h"
-#include "backends/worker/runs_parts.h"
-#include "backends/worker/timed.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -603,11 +601,11 @@ static int serve_release(struct runs *all, struct run *r, const void *request, v
 
 /* For requests that begin with the number of their run. */
 static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
-	[WIRE_EXECUTE] = runs_execute,  [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
-	[WIRE_PRODUCT] = serve_product, [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
-	[WIRE_PAIR] = timed_pair,       [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
-	[WIRE_SHARE] = serve_share,     [WIRE_COUNT] = serve_count,
-	[WIRE_SPLIT] = timed_split,     [WIRE_COUNTERS] = serve_counters,
+	[WIRE_EXECUTE] = runs_execute,    [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
+	[WIRE_PRODUCT] = serve_product,   [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
+	[WIRE_PAIR] = timed_pair,         [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
+	[WIRE_SHARE] = serve_share,       [WIRE_COUNT] = serve_count,   [WIRE_SPLIT] = timed_split,
+	[WIRE_COUNTERS] = serve_counters,
 };
 
 bool runs_serves(enum wire_type type)

@@ -1,5 +1,5 @@
-/* timed: see timed.h. */
-#include "backends/worker/timed.h"
+/* timed: see runs.h. */
+#include "backends/worker/runs.h"
 
 #include <stdlib.h>
 #include <string.h>

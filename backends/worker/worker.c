@@ -84,15 +84,6 @@ static int need_drivers(const struct worker *w, struct err *e)
 
 /* --- requests: struct of wire_calls[type] in, the other out ------------------------------------------------------- */
 
-static int serve_ping(struct worker *w, void *request, void *answer, struct err *e)
-{
-	(void)w;
-	(void)request;
-	(void)answer;
-	(void)e;
-	return 0;
-}
-
 static int serve_devices(struct worker *w, void *request, void *answer, struct err *e)
 {
 	const struct wire_name *m = request;
@@ -178,8 +169,8 @@ static int serve_source(struct worker *w, void *request, void *answer, struct er
 }
 
 static int (*const serve[WIRE_LAST + 1])(struct worker *w, void *request, void *answer, struct err *e) = {
-	[WIRE_PING] = serve_ping, [WIRE_DEVICES] = serve_devices,   [WIRE_COMPILE] = serve_compile,
-	[WIRE_OPEN] = serve_open, [WIRE_CEILINGS] = serve_ceilings, [WIRE_SOURCE] = serve_source,
+	[WIRE_DEVICES] = serve_devices,   [WIRE_COMPILE] = serve_compile, [WIRE_OPEN] = serve_open,
+	[WIRE_CEILINGS] = serve_ceilings, [WIRE_SOURCE] = serve_source,
 };
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
@@ -206,9 +197,10 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		result = mem_new(1, call->answer->size);
 		rc = wire_decode(call->request, &in, request, &e);
 	}
-	if (rc == 0)
-		rc = runs_serves(frame->type) ? serve_run(w, frame->type, request, result, &e)
-					      : serve[frame->type](w, request, result, &e);
+	if (rc == 0 && runs_serves(frame->type))
+		rc = serve_run(w, frame->type, request, result, &e);
+	else if (rc == 0 && serve[frame->type]) /* not a ping */
+		rc = serve[frame->type](w, request, result, &e);
 	if (rc < 0)
 		wire_failed_encode(&e, &body);
 	else
