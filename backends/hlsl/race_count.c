@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { REQUEST = 32 /* lanes, whatever the device's waves have */, BANKS = 32, WORD = 4, BUFFER_SHIFT = 40, LOG_MAX = 1 << 21 };
 
@@ -88,12 +89,6 @@ static int by_turn(const void *a, const void *b)
 	return x->lane < y->lane ? -1 : x->lane > y->lane;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return x < y ? -1 : x > y;
-}
-
 /* One request: n accesses of one wave. */
 static void count_request(struct wire_launch_count *to, const struct race_access *at, size_t n)
 {
@@ -106,7 +101,7 @@ static void count_request(struct wire_launch_count *to, const struct race_access
 			*MEM_PUSH(units, count) = u;
 	/* Sorts n units and drops repetitions. */
 	size_t kept = 0;
-	qsort(units, count, sizeof *units, by_number);
+	qsort(units, count, sizeof *units, order_numbers);
 	for (size_t i = 0; i < count; i++)
 		if (kept == 0 || units[i] != units[kept - 1])
 			units[kept++] = units[i];

@@ -11,22 +11,17 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { RESAMPLES = 1000 };
 #define TRIM 0.2
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* Sorts `values`. */
 static double trimmed_mean(double *values, size_t n)
 {
 	size_t cut = (size_t)((double)n * TRIM);
 	double sum = 0;
-	qsort(values, n, sizeof *values, ascending);
+	qsort(values, n, sizeof *values, order_doubles);
 	for (size_t i = cut; i < n - cut; i++)
 		sum += values[i];
 	return sum / (double)(n - 2 * cut);
@@ -91,7 +86,7 @@ struct verdict_interval verdict_interval(const double *logs, size_t n, double co
 			draw[i] = logs[pick(&state, n)];
 		means[r] = trimmed_mean(draw, n);
 	}
-	qsort(means, RESAMPLES, sizeof *means, ascending);
+	qsort(means, RESAMPLES, sizeof *means, order_doubles);
 	struct verdict_interval v = { .ratio = exp(middle),
 				      .low = exp(at_share(means, RESAMPLES, tail)),
 				      .high = exp(at_share(means, RESAMPLES, 1 - tail)) };

@@ -11,6 +11,7 @@
 
 #include "backends/values/stream.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 enum {
 	BLOCK = 1024,
@@ -75,12 +76,6 @@ static void measure(struct sample *s)
 
 /* --- distribution functions --------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* ret_shares[k]: the share of elements that are at most thresholds[k]. */
 static void distribution(const struct sample *s, const double *thresholds, size_t count, double *ret_shares)
 {
@@ -114,7 +109,7 @@ static double kolmogorov(const struct sample *got, const struct sample *want, do
 	double *thresholds = MEM_NEW_N(double, count), *g = MEM_NEW_N(double, count), *w = MEM_NEW_N(double, count), most = -1;
 	for (size_t k = 0; k < count; k++)
 		thresholds[k] = element(want, k * (want->n / count));
-	qsort(thresholds, count, sizeof *thresholds, ascending);
+	qsort(thresholds, count, sizeof *thresholds, order_doubles);
 	distribution(got, thresholds, count, g);
 	distribution(want, thresholds, count, w);
 	for (size_t k = 0; k < count; k++)
@@ -154,12 +149,6 @@ static double related(const struct sample *s, uint64_t lag)
 	return s->variance > 0 ? sum / (double)n / s->variance : 1;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 /* Of the stretches of `length` elements, how many equal another one. They are compared by a polynomial hash that rolls. */
 static uint64_t repetitions(const struct sample *s, uint64_t length)
 {
@@ -179,7 +168,7 @@ static uint64_t repetitions(const struct sample *s, uint64_t length)
 		if (i + 1 >= length)
 			hashes[i + 1 - length] = hash;
 	}
-	qsort(hashes, most, sizeof *hashes, by_number);
+	qsort(hashes, most, sizeof *hashes, order_numbers);
 	for (uint64_t i = 1; i < most; i++)
 		equal += hashes[i] == hashes[i - 1];
 	free(hashes);

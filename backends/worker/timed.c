@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 /* One run while it is timed. */
 struct timed {
@@ -422,12 +423,6 @@ int timed_pair(struct runs *all, struct run *r, const void *request, void *answe
 	return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-	return (x > y) - (x < y);
-}
-
 int timed_split(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
 	enum { FEW = 3, MOST = 11 };
@@ -447,7 +442,7 @@ int timed_split(struct runs *all, struct run *r, const void *request, void *answ
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		for (int k = 0; k < taken; k++)
 			one[k] = samples[(size_t)k * n + i];
-		qsort(one, (size_t)taken, sizeof *one, ascending);
+		qsort(one, (size_t)taken, sizeof *one, order_numbers);
 		out->ns[i] = one[taken / 2];
 	}
 	free(samples);

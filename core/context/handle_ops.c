@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/suggest.h"
 #include "core/context/handle.h"
 #include "core/context/script.h"
@@ -93,11 +94,6 @@ static void add_arg(lua_State *L, const char *key, const char *what)
 	*MEM_PUSH(l->args, l->arg_count) = a;
 }
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void read_args(lua_State *L, int index)
 {
 	bool by_name = strcmp(context_backend(handle_run_of(L)->ctx), "hlsl") == 0;
@@ -125,7 +121,7 @@ static void read_args(lua_State *L, int index)
 			luaL_error(L, "launch: an argument has the key %s; expected positions and names", handle_describe(L, -1));
 		}
 	}
-	qsort(names, count, sizeof *names, by_text);
+	qsort(names, count, sizeof *names, order_texts);
 	size_t named = count;
 	if (named && !by_name)
 		luaL_error(L, "launch: argument %s has a name; in CUDA and HIP arguments go by position", names[0]);

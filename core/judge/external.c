@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/context/host.h"
 #include "core/judge/external_answer.h"
 #include "core/workers/child.h"
@@ -37,11 +38,6 @@ static bool is_program(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* False when it is not a readable folder. Files in it that cannot be executed are notes, or parts of those that can. */
 static bool add_folder(struct programs *p, const char *folder)
 {
@@ -58,7 +54,7 @@ static bool add_folder(struct programs *p, const char *folder)
 	}
 	closedir(d);
 	if (p->count > first)
-		qsort(p->at + first, p->count - first, sizeof p->at[0], by_name);
+		qsort(p->at + first, p->count - first, sizeof p->at[0], order_texts);
 	return true;
 }
 

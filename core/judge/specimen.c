@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 enum { SPECIMEN_MAX = 1 << 20 };
 #define FENCE "```"
@@ -27,11 +28,6 @@ static bool ends_with(const char *text, const char *end)
 	return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 int specimen_list(const char *folder, const char *only, char ***ret_names, size_t *ret_count, struct err *e)
 {
 	DIR *d = opendir(folder);
@@ -47,7 +43,7 @@ int specimen_list(const char *folder, const char *only, char ***ret_names, size_
 			*MEM_PUSH(names, count) = mem_str(x->d_name);
 	closedir(d);
 	if (count)
-		qsort(names, count, sizeof *names, by_name);
+		qsort(names, count, sizeof *names, order_texts);
 	*ret_names = names;
 	*ret_count = count;
 	return 0;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/record/metric.h"
 
 #define MOMENT_NS (500 * CLOCK_MS) /* of a figure beside a time */
@@ -137,18 +138,12 @@ static int weigh(struct trial *t, double *ret_joules, double *ret_seconds, struc
 	return rc;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
-}
-
 static double median(const double *values, size_t stride)
 {
 	double sorted[ENERGY_ALTERNATIONS];
 	for (size_t i = 0; i < ENERGY_ALTERNATIONS; i++)
 		sorted[i] = values[i * stride];
-	qsort(sorted, ENERGY_ALTERNATIONS, sizeof *sorted, by_size);
+	qsort(sorted, ENERGY_ALTERNATIONS, sizeof *sorted, order_doubles);
 	return (sorted[(ENERGY_ALTERNATIONS - 1) / 2] + sorted[ENERGY_ALTERNATIONS / 2]) / 2;
 }
 

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/record/blob.h"
 #include "core/record/query.h"
 #include "core/record/store.h"
@@ -110,11 +111,6 @@ int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e)
 
 /* --- adding ------------------------------------------------------------------------------------------------------ */
 
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The hash of the text that checkpoint.h describes. */
 static int identify(struct db *db, const struct checkpoint *c, const struct hash *context, struct hash *ret_hash, struct err *e)
 {
@@ -127,7 +123,7 @@ static int identify(struct db *db, const struct checkpoint *c, const struct hash
 			rc = not_found(c->parents[i], e);
 	}
 	if (rc > 0) {
-		qsort(parents, c->parent_count, sizeof *parents, by_text);
+		qsort(parents, c->parent_count, sizeof *parents, order_texts);
 		buf_addf(&text, "peakd checkpoint 1\ncontext %s\n", context->hex);
 		for (size_t i = 0; i < c->parent_count; i++)
 			buf_addf(&text, "parent %s\n", parents[i]);

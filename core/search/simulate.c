@@ -10,15 +10,10 @@
 #include <jansson.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/search/import_file.h"
 
 enum { VALUES_MAX = UINT16_MAX };
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* Adds a dimension with the distinct values of a parameter, ascending. Words and truth values count by their place
  * in the list. */
@@ -30,7 +25,7 @@ static int add_parameter(struct simulate_space *s, const char *name, const json_
 		return err_set(e, ERR_INPUT, "tune_params.%s: %zu values; expected a list of 1 to %d", name, n, VALUES_MAX);
 	double *values = MEM_NEW_N(double, n);
 	json_array_foreach(list, i, v) values[i] = json_is_number(v) ? json_number_value(v) : (double)i;
-	qsort(values, n, sizeof *values, ascending);
+	qsort(values, n, sizeof *values, order_doubles);
 	for (i = 1; i < n; i++)
 		if (values[i] != values[kept - 1])
 			values[kept++] = values[i];
@@ -75,7 +70,7 @@ static int value_index(const json_t *list, const json_t *given, const struct sim
 			return -1;
 		value = (double)i;
 	}
-	const double *at = bsearch(&value, s->values[d], s->value_counts[d], sizeof value, ascending);
+	const double *at = bsearch(&value, s->values[d], s->value_counts[d], sizeof value, order_doubles);
 	*ret_index = at ? (uint16_t)(at - s->values[d]) : 0;
 	return at ? 0 : -1;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/context/space.h"
 
 enum { SPREAD = 7919 /* a prime, so that consecutive turns land far apart */ };
@@ -22,12 +23,6 @@ struct tunespace {
 static double value_of(const struct param *p)
 {
 	return p->is_float ? p->f : (double)p->i;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
 }
 
 static double number(struct value v)
@@ -48,10 +43,10 @@ static void fill_dim(struct tunespace *t, size_t dim, size_t var)
 	for (size_t i = 0; i < domain_count; i++)
 		if (used[i])
 			values[n++] = number(domain[i]);
-	qsort(values, n, sizeof *values, ascending);
+	qsort(values, n, sizeof *values, order_doubles);
 	for (size_t i = 0; i < domain_count; i++) {
 		double value = number(domain[i]);
-		const double *at = used[i] ? bsearch(&value, values, n, sizeof value, ascending) : NULL;
+		const double *at = used[i] ? bsearch(&value, values, n, sizeof value, order_doubles) : NULL;
 		rank[i] = at ? (uint16_t)(at - values) : 0;
 	}
 	for (size_t p = 0; p < count; p++)

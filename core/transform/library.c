@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/markdown.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "core/search/import_file.h"
@@ -72,11 +73,6 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 	return 1;
 }
 
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void add_name(char ***names, size_t *count, const char *file, const char *ending)
 {
 	size_t n = strlen(file), m = strlen(ending);
@@ -109,7 +105,7 @@ static void list_names(const struct library *lib, const char *below, char ***ret
 			closedir(dir);
 	}
 	if (count)
-		qsort(names, count, sizeof *names, by_name);
+		qsort(names, count, sizeof *names, order_texts);
 	*ret_names = names;
 	*ret_count = count;
 }

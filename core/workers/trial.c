@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 
 /* What timing may take beyond its own cap: warm-up, one slow sample, the flushes between; the search for a library's algorithm. */
 #define SLACK_NS (60 * CLOCK_S)
@@ -266,16 +267,10 @@ int trial_split(struct trial *t, struct wire_split *ret_split, struct err *e)
 	return rc;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double *to_sorted(const double *values, size_t n)
 {
 	double *sorted = mem_copy(values, n * sizeof *sorted);
-	qsort(sorted, n, sizeof *sorted, ascending);
+	qsort(sorted, n, sizeof *sorted, order_doubles);
 	return sorted;
 }
 

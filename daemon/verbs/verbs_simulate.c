@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/search/simulate.h"
 #include "daemon/verbs/out.h"
 
@@ -45,18 +46,12 @@ static int replay_seed(struct replay *r, long long i, struct err *e)
 	return 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static void print_summary(struct replay *r, int64_t elapsed_ns)
 {
 	double optimum = INFINITY;
 	for (size_t p = 0; p < r->space->space.count; p++)
 		optimum = fmin(optimum, r->space->times[p]);
-	qsort(r->best, (size_t)r->seeds, sizeof r->best[0], ascending);
+	qsort(r->best, (size_t)r->seeds, sizeof r->best[0], order_doubles);
 	double median = r->best[r->seeds / 2];
 	printf("%s: %zu configurations, the fastest %.6g ms; after %lld evaluations the median of %lld seeds is %.6g "
 	       "ms (%.1f %% of "
