@@ -8,6 +8,7 @@
 #include "core/judge/check.h"
 
 enum { POISON = 0xFF };
+#define CAP_MOST_NS (4 * CLOCK_S)
 
 const char *const probe_names[WIRE_PROBES] = {
 	[WIRE_PROBE_NONE] = "", [WIRE_PROBE_LOADS] = "loads", [WIRE_PROBE_STORES] = "stores", [WIRE_PROBE_BARRIERS] = "barriers"
@@ -30,9 +31,12 @@ static int time_pairs(struct trial *t, struct trial *probe, uint64_t seed, struc
 	uint64_t seeds[TRIAL_SEEDS];
 	check_seeds(seed, seeds);
 	p.seeds = seeds;
+	uint64_t ns = 0;
 	int rc = trial_execute(probe, &input, EVAL_EXECUTE_NS, NULL, e);
 	if (rc == 0)
-		rc = trial_execute(t, &input, EVAL_EXECUTE_NS, NULL, e);
+		rc = trial_execute(t, &input, EVAL_EXECUTE_NS, &ns, e);
+	/* A slow kernel needs longer for the fewest pairs. */
+	p.cap_ns = ns > CAP_MOST_NS / (4 * p.min_pairs) ? CAP_MOST_NS : p.cap_ns + 4 * (int64_t)ns * p.min_pairs;
 	if (rc == 0)
 		rc = trial_pair(t, probe, &p, &paired, e);
 	if (rc < 0)
@@ -40,7 +44,10 @@ static int time_pairs(struct trial *t, struct trial *probe, uint64_t seed, struc
 	r->ratio = 1 / paired.ratio;
 	r->low = 1 / paired.high;
 	r->high = 1 / paired.low;
-	if (paired.disturbed)
+	if (paired.count < 2) {
+		*r = (struct probe_result){ .ratio = NAN, .low = NAN, .high = NAN };
+		r->why = mem_str("the kernel is too slow to be timed in pairs here");
+	} else if (paired.disturbed)
 		r->why = mem_fmt("the device was disturbed: %s", paired.cause);
 	trial_paired_fini(&paired);
 	return 0;
