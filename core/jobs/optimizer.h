@@ -11,10 +11,11 @@
 struct optimizer_request {
 	struct work_subject subject;
 	char *policy, *model;
-	char *reviewer; /* of coder-judge; NULL: the model */
-	char *sequence; /* a name in the library */
-	char *sizes;    /* one assignment; NULL: every declared size */
-	int64_t tune;   /* configurations for each new checkpoint and size; 0: a default */
+	char *reviewer;  /* of coder-judge; NULL: the model */
+	char *sequence;  /* a name in the library */
+	char *sizes;     /* one assignment; NULL: every declared size */
+	char *objective; /* "energy" or "edp" (core/measure/energy.h); NULL or "time": time */
+	int64_t tune;    /* configurations for each new checkpoint and size; 0: a default */
 	int64_t samples, seed;
 	int64_t calls, tokens, experiments; /* budgets; 0: none */
 	double seconds, device_seconds, money;
@@ -55,6 +56,7 @@ struct optimizer {
 struct optimizer_size {
 	char *size, *unproven;
 	double median_ns, speedup, start_speedup, step, low, high;
+	double joules; /* of one execution; NAN: not weighed */
 };
 struct optimizer_tuned {
 	struct optimizer_size *sizes;
@@ -62,6 +64,8 @@ struct optimizer_tuned {
 };
 extern const struct layout optimizer_tuned_layout;
 
+/* Whether checkpoints are compared by joules. */
+bool optimizer_graph_weighs(const struct optimizer *o);
 /* optimizer_graph.c: builds the graph anew from o->decisions. */
 int optimizer_graph_load(struct optimizer *o, struct err *e);
 /* Of a node; borrowed until the next call. NULL on failure. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/measure/energy.h"
 #include "core/optimize/question.h"
 #include "core/record/job.h"
 
@@ -17,6 +18,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct optimizer_size, size, TEXT) },
 	{ LAYOUT_AT(struct optimizer_size, unproven, TEXT) },
 	{ LAYOUT_AT(struct optimizer_size, median_ns, REAL) },
+	{ LAYOUT_AT(struct optimizer_size, joules, REAL) },
 	{ LAYOUT_AT(struct optimizer_size, speedup, REAL) },
 	{ LAYOUT_AT(struct optimizer_size, start_speedup, REAL) },
 	{ LAYOUT_AS(struct optimizer_size, step, REAL, "step_speedup") },
@@ -85,6 +87,13 @@ static double over_baseline(const struct optimizer *o, const struct optimizer_si
 	return root && !(o->q->batch && isfinite(speedup)) ? 0 : log(speedup);
 }
 
+bool optimizer_graph_weighs(const struct optimizer *o)
+{
+	bool weighs = false;
+	struct err ignored = ERR_INIT;
+	return energy_weighs(o->q->objective, &weighs, &ignored) == 0 && weighs;
+}
+
 static void set_gains(struct optimizer *o, int node, const char *job)
 {
 	struct graph_node *n = &o->graph.nodes[node];
@@ -95,7 +104,10 @@ static void set_gains(struct optimizer *o, int node, const char *job)
 		double sum = 0;
 		for (size_t i = 0; i < t.count; i++)
 			if (t.sizes[i].unproven == NULL || !*t.sizes[i].unproven)
-				*MEM_PUSH(n->sizes, n->size_count) = over_baseline(o, &t.sizes[i], root);
+				*MEM_PUSH(n->sizes, n->size_count) =
+					optimizer_graph_weighs(o)
+						? -log(energy_score(o->q->objective, t.sizes[i].median_ns, t.sizes[i].joules))
+						: over_baseline(o, &t.sizes[i], root);
 		bool comparable = n->size_count == t.count && t.count && (node == 0 || start->size_count == n->size_count);
 		for (size_t i = 0; comparable && i < n->size_count; i++)
 			sum += node ? n->sizes[i] -= start->sizes[i] : 0;

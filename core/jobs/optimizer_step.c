@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/jobs/work_ask.h"
+#include "core/measure/energy.h"
 #include "core/optimize/question.h"
 #include "core/record/checkpoint.h"
 #include "core/record/job.h"
@@ -100,6 +101,27 @@ static void judge_tuned(const struct optimizer_tuned *t, struct decision *d)
 						  : DECISION_UNCLEAR;
 }
 
+/* The same by joules, against what the parent needed. They are no pairs and have no interval: what differs by less than 1 % is the same. */
+static void judge_weighed(const struct optimizer *o, const struct optimizer_tuned *t, struct decision *d)
+{
+	int at = graph_find(&o->graph, d->checkpoint);
+	const struct graph_node *start = &o->graph.nodes[0], *parent = &o->graph.nodes[at < 0 ? 0 : at];
+	double gain = 0;
+	if (d->kind == DECISION_MEASURE || d->outcome == DECISION_WRONG)
+		return;
+	d->outcome = DECISION_UNCLEAR;
+	d->gain = d->low = d->high = NAN;
+	for (size_t i = 0; i < t->count; i++) {
+		double score = energy_score(o->q->objective, t->sizes[i].median_ns, t->sizes[i].joules);
+		bool known = i < start->size_count && i < parent->size_count;
+		gain += known ? (-log(score) - start->sizes[i] - (at > 0 ? parent->sizes[i] : 0)) / (double)t->count : (double)NAN;
+	}
+	if (t->count == 0 || !isfinite(gain))
+		return;
+	d->gain = exp(gain);
+	d->outcome = gain > SAME ? DECISION_FASTER : gain < -SAME ? DECISION_SLOWER : DECISION_SAME;
+}
+
 static json_t *tune_request(const struct optimizer *o, int64_t checkpoint)
 {
 	const struct optimizer_request *q = o->q;
@@ -107,6 +129,7 @@ static json_t *tune_request(const struct optimizer *o, int64_t checkpoint)
 				    (json_int_t)(q->tune ? q->tune : TUNE), "resume", 1);
 	put(request, "device", q->subject.device);
 	put(request, "sizes", q->sizes);
+	put(request, "objective", q->objective);
 	return request;
 }
 
@@ -141,6 +164,8 @@ static int measure(struct optimizer *o, struct decision *d, int64_t checkpoint, 
 	int rc = run_child(o, d, &d->tune_job, &work_tune, tune_request(o, checkpoint), &optimizer_tuned_layout, &t, e);
 	if (rc == 0)
 		judge_tuned(&t, d);
+	if (rc == 0 && optimizer_graph_weighs(o))
+		judge_weighed(o, &t, d);
 	layout_fini(&optimizer_tuned_layout, &t);
 	return rc;
 }
@@ -336,6 +361,8 @@ static int settle(struct optimizer *o, struct decision *d, struct err *e)
 		d->outcome = DECISION_MEASURED;
 	} else {
 		judge_tuned(&t, d);
+		if (optimizer_graph_weighs(o))
+			judge_weighed(o, &t, d);
 	}
 	layout_fini(&optimizer_tuned_layout, &t);
 	return decision_save(o->job->db, d, e);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/measure/energy.h"
 #include "core/record/workflow.h"
 
 /* Without any budget: as many calls as an agent is wanted to need for one kernel. */
@@ -33,6 +34,7 @@ static const struct layout_field request_fields[] = {
 	{ LAYOUT_AT(struct optimizer_request, price_in, REAL) },
 	{ LAYOUT_AT(struct optimizer_request, price_out, REAL) },
 	{ LAYOUT_AT(struct optimizer_request, roof, REAL), .unit = "%" },
+	{ LAYOUT_AT(struct optimizer_request, objective, TEXT) },
 	{ LAYOUT_AT(struct optimizer_request, without, TEXT) },
 	{ LAYOUT_AS(struct optimizer_request, search, TEXT, "continue") },
 	{ LAYOUT_AT(struct optimizer_request, batch, TEXT) },
@@ -362,6 +364,13 @@ static int open_model(struct optimizer *o, struct err *e)
 	return rc;
 }
 
+static int check_objective(const struct optimizer *o, struct err *e)
+{
+	bool weighs;
+	int rc = energy_weighs(o->q->objective, &weighs, e);
+	return rc == 0 && weighs ? energy_need(&o->facts, "objective energy or edp", e) : rc;
+}
+
 static int run(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
 	const struct optimizer_request *q = request;
@@ -374,6 +383,8 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		rc = work_device(job, q->subject.device, o.start.ctx, &o.facts, e);
 	if (rc == 0 && !o.facts.runs && q->batch == NULL)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", o.facts.id);
+	if (rc == 0)
+		rc = check_objective(&o, e);
 	if (rc == 0)
 		rc = open_model(&o, e);
 	if (rc == 0)

@@ -164,8 +164,8 @@ static int run(const struct verb_line *line)
 	if (line->word_count > 1)
 		return misused(line, "one checkpoint to start from, or explain and a job", NULL);
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "without", "batch", "continue",
-		   NULL);
+	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "objective", "without", "batch",
+		   "continue", NULL);
 	static const char *const counts[] = { "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples" };
 	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
 		if (verbs_copy_int(line, arguments, counts[i], 1, 1000000000, &e) < 0)
@@ -210,6 +210,7 @@ const struct verb optimize_verb = {
 			{ "roof", "PERCENT", "stops when the best runs at this percent of a measured ceiling (default 90)" },
 			{ "tune", "N", "configurations for each new checkpoint and size (default 24)" },
 			{ "samples", "N", "execution parameters to validate (default 16)" },
+			{ "objective", "WHAT", "time (default), energy or edp: what checkpoints are compared by" },
 			{ "without", "WHAT", "does without profile (and its guidance), knowledge, or both" },
 			{ "seed", "N", "of policies that draw lots (default 1)" },
 			{ "simulate", "WHAT",
