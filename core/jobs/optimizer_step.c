@@ -44,6 +44,15 @@ static int run_child(struct optimizer *o, struct decision *d, char **io_job, con
 		     const struct layout *l, void *result, struct err *e)
 {
 	void *request = layout_new(kind->request);
+	struct job row;
+	/* One that somebody cancelled is begun anew. */
+	if (*io_job && job_get(o->job->db, *io_job, &row, e) == 0) {
+		if (row.state == JOB_CANCELLED) {
+			free(*io_job);
+			*io_job = NULL;
+		}
+		job_fini(&row);
+	}
 	int rc = *io_job ? 0 : layout_read(kind->request, take_request, request, e);
 	if (rc == 0 && *io_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
 		rc = engine_child_begin(o->job->db, kind, request, io_job, e);

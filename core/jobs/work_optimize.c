@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/measure/energy.h"
+#include "core/record/job.h"
 #include "core/record/workflow.h"
 
 /* Without any budget: as many calls as an agent is wanted to need for one kernel. */
@@ -336,24 +337,32 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return rc;
 }
 
-/* The search of an earlier job, which must have begun at this checkpoint and have ended. */
+/* The search of an earlier job, which must have begun at this checkpoint and have ended. What was decided since this job was asked for is its
+ * own: it was killed, and runs again. */
 static int inherit(struct optimizer *o, struct err *e)
 {
+	struct job was, is;
 	o->search = o->q->search ? o->q->search : o->job->id;
 	int rc = o->q->search ? decision_list(o->job->db, o->search, &o->decisions, e) : 0;
 	if (rc < 0 || o->q->search == NULL)
 		return rc;
-	size_t n = o->decisions.count;
-	if (n == 0 || o->decisions.at[0].checkpoint != o->start.id)
+	if (o->decisions.count == 0 || o->decisions.at[0].checkpoint != o->start.id)
 		return err_set(e, ERR_INPUT, "continue: job %s is no search that began at checkpoint %lld", o->search,
 			       (long long)o->start.id);
-	/* What was decided since this job began is its own: it was killed, and runs again. */
-	while (n > 0 && o->decisions.at[n - 1].kind != DECISION_STOP)
-		n--;
-	o->inherited = n;
-	return n ? 0
-		 : err_set(e, ERR_CONFLICT, "continue: the search of job %s has not ended: `job` with action resume continues it",
-			   o->search);
+	rc = job_get(o->job->db, o->search, &was, e);
+	if (rc < 0)
+		return rc;
+	if (!job_state_ended(was.state))
+		rc = err_set(e, ERR_CONFLICT, "continue: job %s has not ended: `job` with action wait or resume", o->search);
+	job_fini(&was);
+	if (rc == 0)
+		rc = job_get(o->job->db, o->job->id, &is, e);
+	if (rc < 0)
+		return rc;
+	while (o->inherited < o->decisions.count && o->decisions.at[o->inherited].created_ms < is.created_ms)
+		o->inherited++;
+	job_fini(&is);
+	return 0;
 }
 
 static int open_model(struct optimizer *o, struct err *e)

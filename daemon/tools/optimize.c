@@ -89,6 +89,5 @@ const struct tool tool_optimize = {
 		       "judge and "
 		       "the device decide. Answers with the best checkpoint, or a job id (then: job wait); with `explain`: its "
 		       "decisions. Next: compare, or profile.",
-	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = handle,
 };

@@ -7,7 +7,7 @@ db=$T/a.db m=$T/model
 has "$("$peakd" optimize --list-policies)" "KernelBand" "--list-policies says where a policy comes from"
 is "$("$peakd" optimize --list-policies | grep -c '^ *from:')" \
 	"$(jq '.properties.policy.enum | length' "$root/schema/optimize.input.json")" "the tool's schema names every policy"
-need_hlsl 21 "$T/d.db"
+need_hlsl 23 "$T/d.db"
 
 mkdir "$m"
 rule() # rule NAME WORDS <ANSWER: questions with these words get this answer
@@ -105,6 +105,17 @@ is "$(jq -c '.result | [.calls, .money > 0.001]' "$T/out")" '[1,true]' "money is
 has "$(jq -r .result.stopped "$T/out")" "spent on tokens" "and the search says so"
 timeout 60 "$peakd" optimize 1 --policy clever --db "$db" 2>"$T/err"
 has "$(cat "$T/err")" "--policy" "a policy that does not exist is refused"
+
+# --- a reviewer reads code before it runs
+printf 'A[id.x] + A[id.x];\n' >"$m/00.when"
+printf 'ACCEPT\n' >"$m/00.answer"
+printf 'Reject only what you are sure of\n' >"$m/01.when"
+printf 'REJECT: say it with a sum\n' >"$m/01.answer"
+code 'C[id.x] = A[id.x] + A[id.x];' | rule 02 "A reviewer read the code and rejected it"
+optimize 1 --policy coder-judge --experiments 1
+is "$(jq -c '.result | [.right, .calls]' "$T/out")" '[1,5]' "rejected code is written again, and each review is a call" "$(cat "$T/err")"
+is "$(explain "$(jq -r .job "$T/out")" '.decisions[2] | [.reviewed, .made != null]')" '[true,true]' "what the reviewer accepts is judged and timed"
+rm "$m"/0*
 
 # --- the daemon is killed while the model writes code
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" again --db "$T/b.db" >/dev/null
