@@ -106,7 +106,9 @@ has "$(jq -r .result.stopped "$T/out")" "spent on tokens" "and the search says s
 timeout 60 "$peakd" optimize 1 --policy clever --db "$db" 2>"$T/err"
 has "$(cat "$T/err")" "--policy" "a policy that does not exist is refused"
 
-# --- a reviewer reads code before it runs
+# --- a reviewer reads code before it runs; in a database of its own, since code that is known is not read again
+db=$T/c.db
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 printf 'A[id.x] + A[id.x];\n' >"$m/00.when"
 printf 'ACCEPT\n' >"$m/00.answer"
 printf 'Reject only what you are sure of\n' >"$m/01.when"
