@@ -109,8 +109,8 @@ def table(logs):
     version = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {"what": "an agent's sessions with the MCP endpoint alone on hlsl:0, one a kernel: tools/list, prompt and all waiting are counted",
             "command": "bench/agent/play.py table bench/agent/sessions/*.jsonl; each session again: bench/agent/play.py session FILE LOG",
-            "player": "the author of the tools' texts, who had tried variants of nbody, stencil, layernorm, scan, attention and the "
-                      "histogram beforehand; softmax, distances, filter and spmm were played from the endpoint's guidance, each first edit kept",
+            "player": "the author of the tools' texts, who had tried variants of nbody, stencil, layernorm, scan, softmax, attention and the "
+                      "histogram beforehand; distances, filter and spmm were played from the endpoint's guidance, each first edit kept",
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": version, "cpus": os.cpu_count(), "sessions": rows}
 
 
