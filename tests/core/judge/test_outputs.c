@@ -34,7 +34,10 @@ static void judge(struct sample *s, const struct problem *p, const struct attemp
 {
 	struct context *root = context_of(p, p->baseline), *ctx = context_of(p, a->body);
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct validate_request q = { .ctx = ctx, .baseline = root, .parent = root, .facts = &s->facts, .samples = 2, .seed = 5 };
+	/* The same values every time: which of two reasons comes first, and what chance explains, hangs on them. */
+	struct validate_request q = {
+		.ctx = ctx, .baseline = root, .parent = root, .facts = &s->facts, .samples = 2, .seed = 5, .secret = 7
+	};
 	struct validate_result r = { 0 };
 	struct err e = ERR_INIT;
 	if (validate_run(&ev, &q, s->db, sample_checkpoint(s, ctx), NULL, &r, &e) < 0)
