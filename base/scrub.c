@@ -173,10 +173,11 @@ static size_t value_at(const char *text, const char *at, size_t *ret_keep)
 
 static bool names_secret(const char *variable, size_t n)
 {
-	static const char *const ends[] = { "KEY", "TOKEN", "SECRET", "PASSWORD", NULL };
-	for (size_t i = 0; ends[i]; i++)
-		if (n >= strlen(ends[i]) && strncmp(variable + n - strlen(ends[i]), ends[i], strlen(ends[i])) == 0)
-			return true;
+	static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
+	for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+		for (size_t i = 0, k = strlen(words[w]); i + k <= n; i++)
+			if (strncasecmp(variable + i, words[w], k) == 0)
+				return true;
 	return false;
 }
 

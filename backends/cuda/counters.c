@@ -78,7 +78,7 @@ struct reading {
 
 void cuda_counters_start(struct backend_device *d)
 {
-	const char *asked = getenv("PEAKD_COUNTERS");
+	const char *asked = getenv("PEAKD_COUNTERS_WORKER");
 	struct err e = ERR_INIT;
 
 	if (asked == NULL || strcmp(asked, "1") != 0)

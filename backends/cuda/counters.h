@@ -1,5 +1,5 @@
 /* counters: hardware counters of a plan's kernels by CUPTI's range profiler, in a worker that the daemon started for that alone
- * (PEAKD_COUNTERS=1 in its environment): the library changes how the driver launches, so nothing is timed there. Called by
+ * (PEAKD_COUNTERS_WORKER=1 in its environment): the library changes how the driver launches, so nothing is timed there. Called by
  * cuda/backend.c. */
 #ifndef PEAKD_BACKENDS_CUDA_COUNTERS_H
 #define PEAKD_BACKENDS_CUDA_COUNTERS_H

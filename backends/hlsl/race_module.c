@@ -53,7 +53,7 @@ static int add_constant(struct race_module *m, uint32_t op, const uint32_t *w, u
 		m->constants[x->slot] = w[3] | (n > 4 ? (uint64_t)w[4] << 32 : 0);
 	uint32_t to = x->slot;
 	for (uint32_t i = 3; op == OP_CONSTANT_COMPOSITE && i < n; i++) {
-		const struct spirv_type *part = hlsl_spirv_type(&m->s, m->ids[w[i]].type);
+		const struct spirv_type *part = w[i] < m->s.bound ? hlsl_spirv_type(&m->s, m->ids[w[i]].type) : NULL;
 		if (part == NULL || !m->ids[w[i]].constant || to + part->slots > m->constant_slots)
 			return hlsl_race_unknown(op, e);
 		memcpy(m->constants + to, m->constants + m->ids[w[i]].slot, part->slots * sizeof *m->constants);

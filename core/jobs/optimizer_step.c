@@ -220,7 +220,7 @@ static json_t *transform_request(const struct optimizer *o, const struct decisio
 	json_t *request = json_pack("{s:b, s:i}", "novel", 1, "starts", 1);
 	const char *pending = NULL;
 	int64_t calls = q->calls;
-	for (size_t i = 0; i < o->decisions.count; i++)
+	for (size_t i = o->inherited; i < o->decisions.count; i++)
 		calls -= o->decisions.at[i].seq < d->seq ? o->decisions.at[i].calls : 0;
 	if (q->calls)
 		json_object_set_new(request, "calls", json_integer(calls > 1 ? calls : 1));
@@ -275,7 +275,7 @@ static int write_code(struct optimizer *o, struct decision *d, struct err *e)
 	d->tokens_in = t.tokens_in;
 	d->tokens_out = t.tokens_out;
 	set_note(d, rc < 0 ? why.text : t.summary);
-	if (t.same && is_new_here(o, d, t.same))
+	if (t.same && (d->made == t.same || is_new_here(o, d, t.same)))
 		d->made = t.same;
 	else if (t.same)
 		d->outcome = DECISION_NO_OP;
@@ -320,7 +320,7 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	/* Both are there: the graph was made of them. */
 	const struct lineage *l = &o->lines[node].l, *reference = other >= 0 ? &o->lines[other].l : NULL;
 	const struct work_known known = { .l = l, .facts = &o->facts, .without = o->q->without };
-	int rc = work_known_text(o->w, o->job->db, &known, &profiled, e);
+	int rc = work_known_text(o->w, o->job->db, &known, &profiled, &why);
 	const struct question_about about = { .ctx = l->ctx,
 					      .reference = reference ? reference->ctx : NULL,
 					      .facts = &o->facts,

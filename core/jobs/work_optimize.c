@@ -316,7 +316,7 @@ static void describe(struct optimizer *o, struct result *r)
 	const struct decision *last = o->decisions.count ? &o->decisions.at[o->decisions.count - 1] : NULL;
 	const struct graph *g = &o->graph;
 	sum_up(o, r);
-	r->policy = mem_str(o->policy->name);
+	r->policy = mem_str(o->policy ? o->policy->name : NULL);
 	r->stopped = mem_str(last && last->kind == DECISION_STOP ? last->reason : "it was interrupted");
 	r->best = g->node_count ? g->nodes[g->best].checkpoint : o->start.id;
 	for (size_t i = 0; i < g->node_count; i++)
@@ -386,6 +386,8 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	struct result *r = ret_result;
 	struct optimizer o = { .job = job, .q = q, .w = job->user, .began = clock_now() };
 	int rc = find_policy(q->policy, &o.policy, e);
+	if (rc == 0 && q->money > 0 && !(q->price_in > 0 || q->price_out > 0))
+		rc = err_set(e, ERR_INPUT, "money: without price_in or price_out nothing limits the search; give the prices of a million tokens");
 	if (rc == 0)
 		rc = lineage_load(job->db, q->subject.checkpoint, &o.start, e);
 	if (rc == 0)
@@ -405,7 +407,8 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	describe(&o, r);
 	if (rc == 0 && r->best != o.start.id && q->batch == NULL)
 		rc = compare_ends(&o, r->best, r, e);
-	if (rc == 0)
+	/* What is measured here and is no faster moves no workflow; elsewhere the jobs' own pairs have to do. */
+	if (rc == 0 && (q->batch || optimizer_graph_weighs(&o) || r->low > 1))
 		keep_best(&o, r->best);
 	optimizer_graph_fini(&o);
 	decision_list_fini(&o.decisions);

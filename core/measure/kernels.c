@@ -59,9 +59,9 @@ int kernels_time(struct trial *t, double cold_ns, struct kernel_profiles *ret_ke
 	struct err why = ERR_INIT;
 	double sum = 0;
 	bool alone = plan->op_count == 1, timed = alone || trial_split(t, &split, &why) == 0;
-	if (!timed && why.code == ERR_CANCELLED) {
+	if (!timed && why.code != ERR_UNSUPPORTED) {
 		*e = why;
-		return -ERR_CANCELLED;
+		return -(int)why.code;
 	}
 	for (size_t i = 0; i < plan->op_count; i++) {
 		struct kernel_profile *p = add(&k, t->variant, &plan->ops[i]);
@@ -153,13 +153,15 @@ void kernels_work(const struct kernel_profiles *k, const struct wire_counters *c
 		const char *name = k->at[i].name;
 		const struct sass_mix *m = sass_find(s, name);
 		double n = (double)k->at[i].launches;
-		/* Copies and fills have no counters. */
-		if (isnan(counters_get(c, name, "instructions")))
+		/* Copies and fills have no counters. Where a kernel has none, nothing is known of the whole. */
+		bool kernel = strcmp(name, "copy") != 0 && strcmp(name, "memset") != 0;
+		if (isnan(counters_get(c, name, "instructions")) && !kernel)
 			continue;
 		flops += m ? n * counters_flops(c, name, m) : NAN;
 		read += n * counters_get(c, name, "dram_read");
 		written += n * SECTOR * counters_get(c, name, "store_sectors");
 	}
 	io_work->flops = isnan(io_work->flops) ? flops : io_work->flops;
-	io_work->bytes = isnan(io_work->bytes) ? fmin(read, io_work->buffers) + fmin(written, io_work->buffers) : io_work->bytes;
+	if (isnan(io_work->bytes) && isfinite(read) && isfinite(written))
+		io_work->bytes = fmin(read, io_work->buffers) + fmin(written, io_work->buffers);
 }

@@ -87,8 +87,7 @@ static unsigned bytes_of(const char *op, size_t n)
 		unsigned bytes;
 	} widths[] = { { ".256", 32 }, { ".128", 16 }, { ".64", 8 }, { ".U16", 2 }, { ".S16", 2 }, { ".U8", 1 }, { ".S8", 1 } };
 	for (size_t i = 0; i < MEM_COUNT(widths); i++) {
-		const char *found = strstr(op, widths[i].modifier);
-		if (found && found < op + n)
+		if (memmem(op, n, widths[i].modifier, strlen(widths[i].modifier)))
 			return widths[i].bytes;
 	}
 	return 4;
@@ -111,8 +110,8 @@ static unsigned flops_of(const char *op, size_t n)
 /* A line is an address in a comment, perhaps a predicate (@!P0), and the instruction with its operands. */
 static void read_instruction(struct reading *r, const char *line, size_t n)
 {
-	const char *end = line + n, *op = strstr(line, "*/");
-	if (op == NULL || op >= end)
+	const char *end = line + n, *op = memmem(line, n, "*/", 2);
+	if (op == NULL)
 		return;
 	for (op += 2; op < end && (*op == ' ' || *op == '\t' || *op == '{'); op++)
 		;
@@ -134,8 +133,8 @@ static void read_instruction(struct reading *r, const char *line, size_t n)
 				   .flops = kind_of(op, name) == SASS_FLOAT ? flops_of(op, name) : 0,
 				   .file = r->file,
 				   .line = r->line };
-	const char *target = strstr(op, "`(");
-	if (strncmp(op, "BRA", 3) == 0 && target && target < end)
+	const char *target = memmem(op, (size_t)(end - op), "`(", 2);
+	if (strncmp(op, "BRA", 3) == 0 && target)
 		i->target = mem_strn(target + 2, strcspn(target + 2, ")\n"));
 }
 
@@ -223,9 +222,9 @@ void sass_read(const char *text, struct sass *ret_sass)
 			if (strncmp(at, section, sizeof section - 1) == 0)
 				r.kernel = mem_strn(at + sizeof section - 1, strcspn(at + sizeof section - 1, ",\" \n"));
 		} else if (r.kernel && strncmp(at, file, sizeof file - 1) == 0) {
-			const char *number = strstr(at, "\", line ");
+			const char *number = memmem(at, n - (size_t)(at - line), "\", line ", 8);
 			r.file = at + sizeof file - 1;
-			r.line = number && number < line + n ? strtol(number + 8, NULL, 10) : 0;
+			r.line = number ? strtol(number + 8, NULL, 10) : 0;
 		} else if (r.kernel && strncmp(at, comment, 2) == 0) {
 			read_instruction(&r, at, n - (size_t)(at - line));
 		} else if (r.kernel && *at == '.' && n && line[n - 1] == ':') {

@@ -236,11 +236,11 @@ double graph_random(const struct graph *g, unsigned salt)
 bool graph_on_front(const struct graph *g, int node)
 {
 	const struct graph_node *n = &g->nodes[node];
-	if (n->size_count == 0)
+	if (n->size_count == 0 || !isfinite(n->gain))
 		return false;
 	for (size_t i = 0; i < g->node_count; i++) {
 		const struct graph_node *other = &g->nodes[i];
-		bool covers = other != n && other->size_count == n->size_count, better = false;
+		bool covers = other != n && isfinite(other->gain) && other->size_count == n->size_count, better = false;
 		for (size_t k = 0; covers && k < n->size_count; k++) {
 			covers = other->sizes[k] >= n->sizes[k];
 			better = better || other->sizes[k] > n->sizes[k];

@@ -23,7 +23,7 @@
 #define START_NS (30 * CLOCK_S) /* a vendor's libraries may load slowly from a cold disk */
 #define FATE_NS (10 * CLOCK_S)  /* from the end of a worker's wire to the end of its process */
 
-const char *const process_counters[] = { "env", "PEAKD_COUNTERS=1", NULL };
+const char *const process_counters[] = { "env", "PEAKD_COUNTERS_WORKER=1", NULL };
 
 /* --- starting --------------------------------------------------------------------------------------------------------------- */
 

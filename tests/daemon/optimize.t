@@ -103,6 +103,8 @@ is "$(jq -c '.result | [.calls, .experiments]' "$T/out")" '[1,0]' "tokens are a 
 optimize 1 --policy greedy --money 0.001 --price-in 3 --price-out 15
 is "$(jq -c '.result | [.calls, .money > 0.001]' "$T/out")" '[1,true]' "money is a budget"
 has "$(jq -r .result.stopped "$T/out")" "spent on tokens" "and the search says so"
+timeout 60 "$peakd" optimize 1 --policy greedy --money 5 --db "$db" 2>"$T/err"
+has "$(cat "$T/err")" "price_in or price_out" "money without prices is refused"
 timeout 60 "$peakd" optimize 1 --policy clever --db "$db" 2>"$T/err"
 has "$(cat "$T/err")" "--policy" "a policy that does not exist is refused"
 

@@ -103,7 +103,7 @@ int main(void)
 	char *lib = mem_fmt("%s/lib64", folder), *file = mem_fmt("%s/libcupti.so.13", lib);
 	mkdir(lib, 0700);
 	setenv("PEAKD_CUDA_TOOLKIT", folder, 1);
-	setenv("PEAKD_COUNTERS", "1", 1);
+	setenv("PEAKD_COUNTERS_WORKER", "1", 1);
 	sizes();
 	struct backend_device d = { .api = { .context_use = context_use, .memory_alloc = memory_alloc, .memory_set = memory_set, .event_record = event_record,
 					     .event_elapsed = event_elapsed, .stream_wait = stream_wait, .launch = launch },
