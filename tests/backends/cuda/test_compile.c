@@ -189,8 +189,13 @@ static void probes(void)
 	wire_compiled_fini(&without);
 	wire_compiled_fini(&with);
 	request.probe = WIRE_PROBE_LOADS;
-	is_int(PLANS_BACKEND.compile(&request, &with, &e), -ERR_UNSUPPORTED, "loads cannot be made free");
-	has_str(e.text, "only barriers", "and it is said");
+	/* That takes nvJitLink, which a machine with NVRTC need not have. */
+	int rc = PLANS_BACKEND.compile(&request, &without, &e);
+	if (rc == -ERR_UNSUPPORTED)
+		has_str(e.text, "nvJitLink", "loads are free where nvJitLink is");
+	else
+		ok(rc == 0 && without.binary_len, "a kernel compiles with free loads %s", e.text);
+	wire_compiled_fini(&without);
 	plan_free(p);
 }
 
