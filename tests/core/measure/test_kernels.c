@@ -7,7 +7,7 @@
 static const char several[] =
 	"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {65536}\n  A: f32[n] = random\n  C: out f32[n]\n---\n```hlsl\n"
 	"[numthreads(64, 1, 1)]\nvoid brief(uint3 id : SV_DispatchThreadID) { T[id.x] = A[id.x] * 2; }\n"
-	"[numthreads(64, 1, 1)]\nvoid slow(uint3 id : SV_DispatchThreadID) { float s = T[id.x]; for (int i = 0; i < 400; i++) s = s * 0.5 + 1; C[id.x] = "
+	"[numthreads(64, 1, 1)]\nvoid slow(uint3 id : SV_DispatchThreadID) { float s = T[id.x]; for (int i = 0; i < 8000; i++) s = s * 0.5 + 1; C[id.x] = "
 	"s; }\n```\n```lua host\nlocal T = alloc({f32, n}, \"T\")\nmemset(T, 0)\nlaunch(\"brief\", n / 64, 64, {A, T, n})\nlaunch(\"brief\", n / 64, 64, "
 	"{A, T, n})\nlaunch(\"slow\", n / 64, 64, {T, C, n})\n```\n";
 
