@@ -1,6 +1,7 @@
 /* buf: a growable byte buffer; see buf.h. Used by every room. */
 #include "base/buf.h"
 
+#include <ctype.h>
 #include <assert.h>
 #include <errno.h>
 #include <stdint.h>
@@ -21,6 +22,12 @@ void buf_clear(struct buf *b)
 	b->len = 0;
 	if (b->data)
 		b->data[0] = '\0';
+}
+
+void buf_add_uri(struct buf *b, const char *part)
+{
+	for (const char *c = part; *c; c++)
+		buf_addf(b, isalnum((unsigned char)*c) || strchr("-._~", *c) ? "%c" : "%%%02X", (unsigned char)*c);
 }
 
 void *buf_room(struct buf *b, size_t n)

@@ -36,6 +36,8 @@ static inline void buf_addc(struct buf *b, char c)
 }
 void buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* One part of a URI: what RFC 3986, section 2.3, does not call unreserved is percent-encoded. */
+void buf_add_uri(struct buf *b, const char *part);
 /* n bytes of room at the end, to be written by the caller; they count as used. Valid until the next call. */
 void *buf_room(struct buf *b, size_t n);
 /* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a NUL

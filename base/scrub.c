@@ -2,7 +2,6 @@
 #include "base/scrub.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -171,10 +170,10 @@ static size_t value_at(const char *text, const char *at, size_t *ret_keep)
 	return 0;
 }
 
-static bool names_secret(const char *variable, size_t n)
+bool scrub_names_secret(const char *variable, size_t n)
 {
 	static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
-	for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+	for (size_t w = 0; w < MEM_COUNT(words); w++)
 		for (size_t i = 0, k = strlen(words[w]); i + k <= n; i++)
 			if (strncasecmp(variable + i, words[w], k) == 0)
 				return true;
@@ -185,7 +184,7 @@ static size_t environment_at(const char *at)
 {
 	for (char **v = environ; v && *v; v++) {
 		size_t name = strcspn(*v, "="), n = strlen(*v) > name ? strlen(*v + name + 1) : 0;
-		if (n >= SECRET_MIN && names_secret(*v, name) && strncmp(at, *v + name + 1, n) == 0)
+		if (n >= SECRET_MIN && scrub_names_secret(*v, name) && strncmp(at, *v + name + 1, n) == 0)
 			return n;
 	}
 	return 0;

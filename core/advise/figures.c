@@ -106,6 +106,12 @@ void figures_set(struct figures *f, const char *name, double value)
 	f->values[i] = value;
 }
 
+void figures_add(struct figures *f, const char *name, double value)
+{
+	if (isfinite(value) && isnan(figures_get(f, name)))
+		figures_set(f, name, value);
+}
+
 double figures_get(const struct figures *f, const char *name)
 {
 	size_t i = place(name);

@@ -28,6 +28,8 @@ void figures_init(struct figures *f);
 void figures_fini(struct figures *f);
 /* The name must be one of figures_known. */
 void figures_set(struct figures *f, const char *name, double value);
+/* The same for a number, and where there is none yet. */
+void figures_add(struct figures *f, const char *name, double value);
 /* NAN where there is no such figure. */
 double figures_get(const struct figures *f, const char *name);
 

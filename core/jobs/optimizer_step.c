@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "core/jobs/work_ask.h"
+#include "core/measure/compare.h"
 #include "core/measure/energy.h"
 #include "core/optimize/question.h"
 #include "core/record/checkpoint.h"
@@ -19,7 +20,6 @@
 /* 24 configurations find 90 % of a space's best speed in the median (bench/results/tuner-simulate.json has the curves); what becomes the
  * answer can be tuned further by hand. */
 enum { TUNE = 24, NOTE_MAX = 4000 };
-#define SAME 0.01 /* as core/measure/compare.h */
 
 struct transformed {
 	int64_t checkpoint, same, asked, tokens_in, tokens_out;
@@ -104,7 +104,7 @@ static void judge_tuned(const struct optimizer_tuned *t, struct decision *d)
 	d->gain = exp(gain);
 	d->low = exp(low);
 	d->high = exp(high);
-	d->outcome = low > -SAME && high < SAME   ? DECISION_SAME
+	d->outcome = low > -COMPARE_MARGIN && high < COMPARE_MARGIN   ? DECISION_SAME
 		     : isfinite(low) && low > 0   ? DECISION_FASTER
 		     : isfinite(high) && high < 0 ? DECISION_SLOWER
 						  : DECISION_UNCLEAR;
@@ -128,7 +128,14 @@ static void judge_weighed(const struct optimizer *o, const struct optimizer_tune
 	if (t->count == 0 || !isfinite(gain))
 		return;
 	d->gain = exp(gain);
-	d->outcome = gain > SAME ? DECISION_FASTER : gain < -SAME ? DECISION_SLOWER : DECISION_SAME;
+	d->outcome = gain > COMPARE_MARGIN ? DECISION_FASTER : gain < -COMPARE_MARGIN ? DECISION_SLOWER : DECISION_SAME;
+}
+
+static void judge(const struct optimizer *o, const struct optimizer_tuned *t, struct decision *d)
+{
+	judge_tuned(t, d);
+	if (optimizer_graph_weighs(o))
+		judge_weighed(o, t, d);
 }
 
 static json_t *tune_request(const struct optimizer *o, int64_t checkpoint)
@@ -172,9 +179,7 @@ static int measure(struct optimizer *o, struct decision *d, int64_t checkpoint, 
 	layout_init(&optimizer_tuned_layout, &t);
 	int rc = run_child(o, d, &d->tune_job, &work_tune, tune_request(o, checkpoint), &optimizer_tuned_layout, &t, e);
 	if (rc == 0)
-		judge_tuned(&t, d);
-	if (rc == 0 && optimizer_graph_weighs(o))
-		judge_weighed(o, &t, d);
+		judge(o, &t, d);
 	layout_fini(&optimizer_tuned_layout, &t);
 	return rc;
 }
@@ -369,9 +374,7 @@ static int settle(struct optimizer *o, struct decision *d, struct err *e)
 	} else if (d->kind == DECISION_MEASURE) {
 		d->outcome = DECISION_MEASURED;
 	} else {
-		judge_tuned(&t, d);
-		if (optimizer_graph_weighs(o))
-			judge_weighed(o, &t, d);
+		judge(o, &t, d);
 	}
 	layout_fini(&optimizer_tuned_layout, &t);
 	return decision_save(o->job->db, d, e);

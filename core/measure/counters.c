@@ -74,12 +74,6 @@ double counters_get(const struct wire_counters *c, const char *kernel, const cha
 
 /* --- figures ---------------------------------------------------------------------------------------------------------------- */
 
-static void set(struct figures *f, const char *name, double value)
-{
-	if (isfinite(value) && isnan(figures_get(f, name)))
-		figures_set(f, name, value);
-}
-
 void counters_figures(const struct wire_counters *c, const char *kernel, struct figures *f)
 {
 	static const struct {
@@ -109,22 +103,22 @@ void counters_figures(const struct wire_counters *c, const char *kernel, struct 
 	};
 	double latency = counters_get(c, kernel, "latency"), passes = counters_get(c, kernel, "shared_passes");
 	for (size_t i = 0; i < MEM_COUNT(same); i++)
-		set(f, same[i].figure, same[i].factor * counters_get(c, kernel, same[i].counter));
+		figures_add(f, same[i].figure, same[i].factor * counters_get(c, kernel, same[i].counter));
 	if (isfinite(counters_get(c, kernel, "dram_written")))
 		figures_set(f, "dram_bytes", figures_get(f, "dram_bytes") + counters_get(c, kernel, "dram_written"));
 	for (size_t i = 0; i < MEM_COUNT(shares); i++) {
 		double sum = counters_get(c, kernel, shares[i].stalls[0]);
 		if (shares[i].stalls[1])
 			sum += counters_get(c, kernel, shares[i].stalls[1]);
-		set(f, shares[i].figure, sum / latency);
+		figures_add(f, shares[i].figure, sum / latency);
 	}
-	set(f, "atomics_per_thread", counters_get(c, kernel, "reductions") / counters_get(c, kernel, "warps"));
+	figures_add(f, "atomics_per_thread", counters_get(c, kernel, "reductions") / counters_get(c, kernel, "warps"));
 	/* From cold caches every byte comes from memory once. */
-	set(f, "reuse", SECTOR * counters_get(c, kernel, "load_sectors") / counters_get(c, kernel, "dram_read"));
+	figures_add(f, "reuse", SECTOR * counters_get(c, kernel, "load_sectors") / counters_get(c, kernel, "dram_read"));
 	if (passes > 0)
-		set(f, "bank_conflicts", passes / fmax(1, passes - counters_get(c, kernel, "bank_conflicts")));
+		figures_add(f, "bank_conflicts", passes / fmax(1, passes - counters_get(c, kernel, "bank_conflicts")));
 	else if (passes == 0)
-		set(f, "bank_conflicts", 1);
+		figures_add(f, "bank_conflicts", 1);
 }
 
 double counters_flops(const struct wire_counters *c, const char *kernel, const struct sass_mix *m)
@@ -135,11 +129,11 @@ double counters_flops(const struct wire_counters *c, const char *kernel, const s
 void counters_mixed_figures(const struct wire_counters *c, const char *kernel, const struct sass_mix *m, struct figures *f)
 {
 	double flops = counters_flops(c, kernel, m);
-	set(f, "flops_per_instruction", sass_flops(m));
-	set(f, "load_efficiency", counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
-	set(f, "store_efficiency", counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
-	set(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
-	set(f, "shared_per_flop",
+	figures_add(f, "flops_per_instruction", sass_flops(m));
+	figures_add(f, "load_efficiency", counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
+	figures_add(f, "store_efficiency", counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
+	figures_add(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
+	figures_add(f, "shared_per_flop",
 	    LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
 }
 

@@ -96,21 +96,15 @@ const char *kernels_longest(const struct kernel_profiles *k)
 	return k->count ? k->at[0].name : NULL;
 }
 
-static void set(struct figures *f, const char *name, double value)
-{
-	if (isfinite(value) && isnan(figures_get(f, name)))
-		figures_set(f, name, value);
-}
-
 static void set_sass(const struct sass_mix *m, struct figures *f)
 {
 	double all = m->in_loops ? (double)m->in_loops : (double)m->instructions;
-	set(f, "float_share", (double)m->kinds[SASS_FLOAT] / all);
-	set(f, "integer_share", (double)m->kinds[SASS_INTEGER] / all);
-	set(f, "tensor_instructions", (double)m->kinds[SASS_TENSOR]);
-	set(f, "async_copies", (double)m->kinds[SASS_ASYNC]);
-	set(f, "spill_instructions", (double)m->kinds[SASS_LOCAL]);
-	set(f, "load_width", m->load_bytes);
+	figures_add(f, "float_share", (double)m->kinds[SASS_FLOAT] / all);
+	figures_add(f, "integer_share", (double)m->kinds[SASS_INTEGER] / all);
+	figures_add(f, "tensor_instructions", (double)m->kinds[SASS_TENSOR]);
+	figures_add(f, "async_copies", (double)m->kinds[SASS_ASYNC]);
+	figures_add(f, "spill_instructions", (double)m->kinds[SASS_LOCAL]);
+	figures_add(f, "load_width", m->load_bytes);
 }
 
 void kernels_add_sass(struct kernel_profiles *k, const struct sass *s, const struct wire_counters *c, struct figures *f)

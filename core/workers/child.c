@@ -7,7 +7,6 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -16,21 +15,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/scrub.h"
 #include "base/utf8.h"
 
 extern char **environ;
 
 /* --- environment ---------------------------------------------------------------------------------------------------------- */
-
-static bool is_secret(const char *name, size_t len)
-{
-	static const char *const words[] = { "KEY", "TOKEN", "SECRET", "PASSW", "CREDENTIAL" };
-	for (size_t w = 0; w < MEM_COUNT(words); w++)
-		for (size_t i = 0, n = strlen(words[w]); i + n <= len; i++)
-			if (strncasecmp(name + i, words[w], n) == 0)
-				return true;
-	return false;
-}
 
 static bool is_named(const char *text, size_t len, const char *name, size_t name_len)
 {
@@ -63,7 +53,7 @@ char **child_environment(char *const *from)
 	char **list = MEM_NEW_N(char *, count + 1);
 	for (size_t i = 0; i < count; i++) {
 		size_t len = strcspn(from[i], "=");
-		if (!is_secret(from[i], len) && !is_named(from[i], len, "PEAKD_MODEL", 11) &&
+		if (!scrub_names_secret(from[i], len) && !is_named(from[i], len, "PEAKD_MODEL", 11) &&
 		    !(key && is_named(from[i], len, key, key_len)))
 			list[kept++] = from[i];
 	}

@@ -36,13 +36,11 @@ static const struct mcp_done *read_document(struct mcp_call *call)
 	return done;
 }
 
-/* RFC 3986, section 2: what is not unreserved is percent-encoded. */
 char *resources_address(const char *at, const char *part)
 {
 	struct buf out = BUF_INIT;
 	buf_adds(&out, "peak://checkpoint/");
-	for (const char *c = at; *c; c++)
-		buf_addf(&out, isalnum((unsigned char)*c) || strchr("-._~", *c) ? "%c" : "%%%02X", (unsigned char)*c);
+	buf_add_uri(&out, at);
 	buf_addf(&out, "/%s", part);
 	return buf_steal(&out);
 }

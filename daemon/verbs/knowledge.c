@@ -1,6 +1,5 @@
 /* knowledge: `peakd knowledge [NOTE] [--device D]`: the experts' notes, with what was measured of their advice. The daemon's resources
  * are its text. */
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,8 +14,7 @@ static int knowledge_run(const struct verb_line *line)
 	struct buf uri = BUF_INIT;
 	char *text = NULL;
 	buf_adds(&uri, note ? "peak://note/" : "peak://knowledge/");
-	for (const char *c = note ? note : device ? device : "all"; *c; c++)
-		buf_addf(&uri, isalnum((unsigned char)*c) ? "%c" : "%%%02X", (unsigned char)*c);
+	buf_add_uri(&uri, note ? note : device ? device : "all");
 	int rc = client_open(line->db, &client, &e);
 	if (rc == 0)
 		rc = client_read(client, buf_text(&uri), &text, &e);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 #include "core/optimize/landscape.h"
 #include "core/optimize/policy.h"
 #include "core/search/import_file.h"
@@ -25,12 +26,6 @@ struct simulation {
 	const struct landscape *fixed; /* NULL: one is made for each seed */
 	unsigned calls, seeds;
 };
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
 
 /* Regret after `at` calls is the share of the possible gain (as a logarithm) that is missing. */
 static json_t *simulate_policy(const struct simulation *s, const struct policy *policy)
@@ -53,7 +48,7 @@ static json_t *simulate_policy(const struct simulation *s, const struct policy *
 	for (size_t k = 0; k < 3; k++) {
 		char name[48];
 		double sum = 0;
-		qsort(regrets[k], s->seeds, sizeof *regrets[k], ascending);
+		qsort(regrets[k], s->seeds, sizeof *regrets[k], order_doubles);
 		for (unsigned i = 0; i < s->seeds; i++)
 			sum += regrets[k][i];
 		snprintf(name, sizeof name, "regret_%u", s->calls * quarters[k] / 4);

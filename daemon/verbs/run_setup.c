@@ -43,11 +43,7 @@ static int ask(struct run *r, const char *kind, const char *name, json_t **ret_s
 	struct buf uri = BUF_INIT;
 	char *text = NULL;
 	buf_addf(&uri, "peak://%s/", kind);
-	for (const char *c = name; *c; c++)
-		if (isalnum((unsigned char)*c))
-			buf_addc(&uri, *c);
-		else
-			buf_addf(&uri, "%%%02X", (unsigned char)*c);
+	buf_add_uri(&uri, name);
 	int rc = client_read(r->client, buf_text(&uri), &text, e);
 	json_t *shown = rc == 0 ? json_loads(text, 0, NULL) : NULL;
 	if (rc == 0 && !json_is_true(json_object_get(shown, "available")))
