@@ -51,7 +51,7 @@ BLACKBOX := $(sort $(shell find tests -name '*.t' 2>/dev/null))
 # A hanging test is killed and fails. Environment variables tell tests where the build is.
 TEST_SECONDS ?= 300
 PROVE = PEAKD='$(abspath $(BUILD)/peakd)' BUILD='$(abspath $(BUILD))' \
-        prove -j$(JOBS) --timer -e 'timeout -k 5 $(TEST_SECONDS)'
+        prove -j$(JOBS) --timer --failures --comments -e 'timeout -k 5 $(TEST_SECONDS)'
 AGAIN = +@$(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 # Quiet by default: one short line per step; V=1 shows the commands.

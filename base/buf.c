@@ -1,8 +1,8 @@
 /* buf: a growable byte buffer; see buf.h. Used by every room. */
 #include "base/buf.h"
 
-#include <ctype.h>
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -8,28 +8,29 @@ cp "$root/tests/adversary/09-drifts-slow.good.peak.md" "$T/slow.peak.md"
 "$peakd" workflow create "$T/slow.peak.md" slow --db "$db" >"$T/create" 2>&1
 is $? 0 "a workflow of a slow kernel is created" "$(cat "$T/create")"
 
-# Kills each child of the daemon that has worked for half a second; compilers end sooner.
+# Kills the child of the daemon that runs the candidate, each time that it has worked for half a second. The candidate is slow, so that its
+# worker works more than twice as much as any other, such as a compiler or the worker of the reference.
 cat >"$T/kill.py" <<'PY'
 import os, signal, sys, time
 daemon, wanted, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 first, killed = {}, []
 end = time.monotonic() + 120
 while len(killed) < wanted and time.monotonic() < end:
+    worked = []
     for name in os.listdir("/proc"):
-        if not name.isdigit():
+        if not name.isdigit() or name in killed:
             continue
         try:
             stat = open("/proc/%s/stat" % name).read().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        if int(stat[1]) != daemon or name in killed:
-            continue
-        ticks = int(stat[11]) + int(stat[12])
-        if ticks - first.setdefault(name, ticks) >= 50:
-            os.kill(int(name), signal.SIGKILL)
-            killed.append(name)
-            if len(killed) == wanted:
-                break
+        if int(stat[1]) == daemon:
+            ticks = int(stat[11]) + int(stat[12])
+            worked.append((ticks - first.setdefault(name, ticks), name))
+    worked.sort(reverse=True)
+    if worked and worked[0][0] >= 50 and all(2 * ticks < worked[0][0] for ticks, _ in worked[1:]):
+        os.kill(int(worked[0][1]), signal.SIGKILL)
+        killed.append(worked[0][1])
     time.sleep(0.01)
 open(path, "w").write("%d\n" % len(killed))
 PY
@@ -42,9 +43,18 @@ validate() # validate KILLS: its answer goes to $T/out
 	kill "$killer" 2>/dev/null
 	wait "$killer"
 }
-validate 1
+# Nobody notices when a worker is killed between two requests: then the next one is killed.
+for _ in 1 2 3 4 5 6; do
+	validate 1
+	evidence=$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")
+	case $status:$(cat "$T/killed"):$evidence in
+	0:1:*"killed from outside"*) break ;;
+	0:1:*) ;;
+	*) break ;;
+	esac
+done
 is "$status:$(cat "$T/killed")" 0:1 "a kernel whose worker is killed once is validated" "$(cat "$T/out")"
-has "$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")" "killed from outside by signal 9" "the evidence names the cause of the worker's end"
+has "$evidence" "killed from outside by signal 9" "the evidence names the cause of the worker's end"
 is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "a worker killed once leaves no evidence against the kernel"
 
 validate 100

@@ -103,17 +103,17 @@ ok() # ok STATUS NAME
 	fi
 }
 
-is() # is GOT WANT NAME
+is() # is GOT WANT NAME [NOTE]
 {
 	[ "$1" = "$2" ]
-	ok $? "$3" "got: $1" "want: $2"
+	ok $? "$3" "got: $1" "want: $2" ${4+"$4"}
 }
 
-has() # has TEXT PART NAME
+has() # has TEXT PART NAME [NOTE]
 {
 	case $1 in
 	*"$2"*) ok 0 "$3" ;;
-	*) ok 1 "$3" "got: $1" "part: $2" ;;
+	*) ok 1 "$3" "got: $1" "part: $2" ${4+"$4"} ;;
 	esac
 }
 
