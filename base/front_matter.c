@@ -223,6 +223,12 @@ const char *front_matter_value(const struct front_matter *m, const char *key)
 	return at < 0 ? "" : m->lines[at].value;
 }
 
+int front_matter_line_of(const struct front_matter *m, const char *key)
+{
+	int at = front_matter_find(m, key);
+	return at < 0 ? 1 : m->lines[at].line;
+}
+
 int front_matter_next(const struct front_matter *m, int field, int after)
 {
 	if (field < 0)

@@ -65,6 +65,8 @@ void front_matter_line_fini(struct front_matter_line *l);
 int front_matter_find(const struct front_matter *m, const char *key);
 /* The value on the field's own line, borrowed; "" when the field is not there. */
 const char *front_matter_value(const struct front_matter *m, const char *key);
+/* The field's line number in the file; 1, where the front matter begins, when it is not there. */
+int front_matter_line_of(const struct front_matter *m, const char *key);
 /* The next entry or item of the field at `field`, after line index `after` (start with `field`); -1 at the end, and when
  * `field` is -1. A value on the field's own line is not among them. */
 int front_matter_next(const struct front_matter *m, int field, int after);

@@ -82,3 +82,10 @@ char *mem_fmt(const char *fmt, ...)
 	va_end(ap);
 	return text;
 }
+
+void mem_free_texts(char **texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(texts[i]);
+	free(texts);
+}

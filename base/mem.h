@@ -13,6 +13,8 @@ void *mem_resize(void *p, size_t n, size_t size);
 char *mem_str(const char *s);
 char *mem_strn(const char *s, size_t n);
 void *mem_copy(const void *p, size_t bytes);
+/* Frees the texts and the array of them. */
+void mem_free_texts(char **take_texts, size_t count);
 /* printf into fresh memory. */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_fmtv(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

@@ -55,9 +55,7 @@ void gpu_options_add_request(struct gpu_options *o, const struct wire_compile *r
 
 void gpu_options_fini(struct gpu_options *o)
 {
-	for (size_t i = 0; i < o->count; i++)
-		free(o->list[i]);
-	free(o->list);
+	mem_free_texts(o->list, o->count);
 }
 
 char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), int (*get)(gpu_program, char *))

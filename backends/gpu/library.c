@@ -34,9 +34,7 @@ void gpu_places_add_versions(struct gpu_places *p, const char *pattern)
 
 void gpu_places_fini(struct gpu_places *p)
 {
-	for (size_t i = 0; i < p->count; i++)
-		free(p->list[i]);
-	free(p->list);
+	mem_free_texts(p->list, p->count);
 }
 
 void gpu_places_describe(const struct gpu_places *p, struct buf *out)

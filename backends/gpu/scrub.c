@@ -3,33 +3,10 @@
 
 #include <string.h>
 
+#include "base/embedded.h"
+
 /* One block fills a multiprocessor's shared memory, so that no two are there at once. */
 enum { THREADS = 1024, BLOCKS_PER_UNIT = 4, MAX_DYNAMIC_SHARED = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
-
-static const char code[] = ".version 6.5\n"
-			   ".target sm_75\n"
-			   ".address_size 64\n"
-			   ".extern .shared .align 16 .b8 all[];\n"
-			   ".visible .entry peakd_scrub(.param .u32 bytes, .param .u32 word)\n"
-			   "{\n"
-			   ".reg .pred %p;\n"
-			   ".reg .b32 %r<6>;\n"
-			   "ld.param.u32 %r1, [bytes];\n"
-			   "mov.u32 %r2, %tid.x;\n"
-			   "shl.b32 %r2, %r2, 2;\n"
-			   "mov.u32 %r3, all;\n"
-			   "add.u32 %r4, %r3, %r2;\n"
-			   "ld.param.u32 %r5, [word];\n"
-			   "next:\n"
-			   "setp.ge.u32 %p, %r2, %r1;\n"
-			   "@%p bra done;\n"
-			   "st.volatile.shared.u32 [%r4], %r5;\n"
-			   "add.u32 %r2, %r2, 4096;\n"
-			   "add.u32 %r4, %r4, 4096;\n"
-			   "bra next;\n"
-			   "done:\n"
-			   "ret;\n"
-			   "}\n";
 
 void gpu_scrub_prepare(struct backend_device *d)
 {
@@ -40,7 +17,7 @@ void gpu_scrub_prepare(struct backend_device *d)
 		return;
 	s->tried = true;
 	s->bytes = d->facts.shared_optin / 4 * 4;
-	result = d->api.module_load(&s->module, code);
+	result = d->api.module_load(&s->module, embedded_file("backends/gpu/scrub.ptx"));
 	if (result == GPU_SUCCESS)
 		result = d->api.module_function(&s->function, s->module, "peakd_scrub");
 	if (result == GPU_SUCCESS)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "backends/hlsl/glslang.h"
+#include "base/embedded.h"
 #include "base/mem.h"
 
 enum {
@@ -17,26 +18,6 @@ enum {
 	THREADS_MAX = 32,
 	PATIENCE = 60000
 }; /* llvmpipe ends loops after 65535 rounds, so some are written out */
-
-static const char source[] = "groupshared uint all[WORDS];\n"
-			     "RWStructuredBuffer<uint> meeting : register(u0);\n"
-			     "#define ADD InterlockedAdd(meeting[0], 65536u, arrived);\n"
-			     "#define EIGHT ADD ADD ADD ADD ADD ADD ADD ADD\n"
-			     "[numthreads(8, 1, 1)] void scrub(uint lane : SV_GroupIndex)\n"
-			     "{\n"
-			     "	do {\n"
-			     "		for (uint i = lane; i < WORDS; i += 8)\n"
-			     "			all[i] = WORD;\n"
-			     "		GroupMemoryBarrierWithGroupSync();\n"
-			     "	} while (all[lane ^ 1] != WORD); // without a read, drivers drop the writes\n"
-			     "	if (lane == 0) {\n"
-			     "		uint arrived, tries = 0;\n"
-			     "		InterlockedAdd(meeting[0], 1u, arrived);\n"
-			     "		do {\n"
-			     "			EIGHT EIGHT EIGHT EIGHT\n"
-			     "		} while (arrived % 65536 < EXPECTED && ++tries < PATIENCE);\n"
-			     "	}\n"
-			     "}\n";
 
 static uint32_t threads_of(const struct backend_device *d)
 {
@@ -56,7 +37,8 @@ static int make_pipeline(struct backend_device *d, struct device_pipeline *p, ui
 	static const struct spirv_binding binding = { .binding = 0 };
 	struct glslang_output o;
 	char *text = mem_fmt("#define WORDS %u\n#define WORD %uu\n#define EXPECTED %uu\n#define PATIENCE %d\n%s",
-			     d->limits.maxComputeSharedMemorySize / 4, word, threads_of(d), PATIENCE, source);
+			     d->limits.maxComputeSharedMemorySize / 4, word, threads_of(d), PATIENCE,
+			     embedded_file("backends/hlsl/scrub.hlsl"));
 	int rc = hlsl_glslang(text, "scrub", false, &o)
 			 ? 0
 			 : err_set(e, ERR_INTERNAL, "the kernel that overwrites shared memory: %s", o.log);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/mem.h"
 
 /* An input that nobody can know at compile time, and an output, so that the work is not optimised away. HLSL binds them by
@@ -51,7 +52,7 @@ void ceilings_list(const struct ceilings_kernel *table, const struct wire_target
 		*MEM_PUSH(list.at, list.count) =
 			(struct wire_ceiling){ .name = mem_str(k->name),
 					       .unit = mem_str(k->unit),
-					       .device = mem_str(k->device),
+					       .device = mem_fmt("%s%s", k->defines, embedded_file(k->file)),
 					       .plan = make_plan(k, grid),
 					       .work = strcmp(k->unit, "launch") == 0 ? 1
 						       : strcmp(k->unit, "byte") == 0 ? 8.0 * k->steps

@@ -1,13 +1,12 @@
 /* advice: see advice.h. */
 #include "core/advise/advice.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/front_matter.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 enum { FILE_MAX = 64 << 10 };
@@ -19,18 +18,16 @@ enum { FILE_MAX = 64 << 10 };
 const char *const advice_class_names[ADVICE_CLASSES + 1] = { "memory", "compute", "latency", "launch", NULL };
 
 static const struct front_matter_key keys[] = {
-	{ "class", FRONT_MATTER_LIST },
-	{ "when", FRONT_MATTER_TEXT },
-	{ "evidence", FRONT_MATTER_TEXT },
-	{ "try", FRONT_MATTER_LIST },
-	{ "gain", FRONT_MATTER_TEXT },
+	{ "class", FRONT_MATTER_LIST }, { "when", FRONT_MATTER_TEXT }, { "evidence", FRONT_MATTER_TEXT },
+	{ "try", FRONT_MATTER_LIST },   { "gain", FRONT_MATTER_TEXT },
 };
 
 /* --- classes -------------------------------------------------------------------------------------------------------- */
 
 enum advice_class advice_classify(const struct figures *f, char **ret_why)
 {
-	double pipe = figures_get(f, "pipe_percent"), copy = figures_get(f, "copy_percent"), launch = figures_get(f, "launch_percent");
+	double pipe = figures_get(f, "pipe_percent"), copy = figures_get(f, "copy_percent"),
+	       launch = figures_get(f, "launch_percent");
 	double intensity = figures_get(f, "intensity"), ridge = figures_get(f, "ridge");
 	*ret_why = NULL;
 	if (launch >= LAUNCH) {
@@ -51,8 +48,8 @@ enum advice_class advice_classify(const struct figures *f, char **ret_why)
 	if (!isnan(intensity) && !isnan(ridge))
 		buf_addf(&why, "; %.3g FLOP/byte, both roofs meet at %.3g", intensity, ridge);
 	enum advice_class class = most >= NEAR ? (pipe >= NEAR && (copy < NEAR || pipe >= copy) ? ADVICE_COMPUTE : ADVICE_MEMORY)
-				: most < FAR ? ADVICE_LATENCY
-					     : roof;
+				  : most < FAR ? ADVICE_LATENCY
+					       : roof;
 	*ret_why = buf_steal(&why);
 	return class;
 }
@@ -66,9 +63,7 @@ static void advisor_fini(struct advisor *t)
 	free(t->when);
 	free(t->evidence);
 	free(t->text);
-	for (size_t i = 0; i < t->try_count; i++)
-		free(t->try[i]);
-	free(t->try);
+	mem_free_texts(t->try, t->try_count);
 	free(t->gain);
 	expr_free(t->condition);
 	expr_free(t->reckoned);
@@ -82,34 +77,33 @@ void advice_fini(struct advisors *t)
 	*t = (struct advisors){ .count = 0 };
 }
 
-static int read_classes(struct advisor *t, const struct front_matter *m, struct err *e)
+int advice_classes_read(const struct front_matter *m, const char *file, unsigned *ret_classes, struct err *e)
 {
 	char **names = NULL;
 	size_t count = 0;
+	unsigned classes = 0;
 	int rc = 0;
 	front_matter_list(m, "class", true, &names, &count);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && rc == 0; i++) {
 		unsigned known = strcmp(names[i], "any") == 0 ? (1u << ADVICE_CLASSES) - 1 : 0;
 		for (int c = 0; c < ADVICE_CLASSES; c++)
 			known |= strcmp(names[i], advice_class_names[c]) == 0 ? 1u << c : 0;
-		t->classes |= known;
-		if (known == 0 && rc == 0)
-			rc = err_set(e, ERR_INPUT, "%s:1: class: expected memory, compute, latency, launch or any, not \"%s\"", t->file,
-				     names[i]);
-		free(names[i]);
+		classes |= known;
+		if (known == 0)
+			rc = err_set(e, ERR_INPUT, "%s:%d: class: expected memory, compute, latency, launch or any, not \"%s\"",
+				     file, front_matter_line_of(m, "class"), names[i]);
 	}
-	free(names);
-	if (rc == 0 && t->classes == 0)
-		rc = err_set(e, ERR_INPUT, "%s:1: class: is missing; expected memory, compute, latency, launch or any", t->file);
+	mem_free_texts(names, count);
+	*ret_classes = classes;
 	return rc;
 }
 
-static int read_expression(const struct advisor *t, const struct front_matter *m, const char *key, const char *text, struct expr **ret,
-			   struct err *e)
+static int read_expression(const struct advisor *t, const struct front_matter *m, const char *key, const char *text,
+			   struct expr **ret, struct err *e)
 {
 	int rc = figures_parse(text, ret, e);
 	if (rc < 0)
-		err_wrap(e, "%s:%d: %s", t->file, m->lines[front_matter_find(m, key)].line, key);
+		err_wrap(e, "%s:%d: %s", t->file, front_matter_line_of(m, key), key);
 	return rc;
 }
 
@@ -157,24 +151,27 @@ static int read_texts(struct advisor *t, const struct front_matter *m, struct er
 	for (const char *at = t->evidence; (at = strchr(at, '{')) != NULL; at++)
 		if (placeholder(at, &figure, &percent) == NULL)
 			return err_set(e, ERR_INPUT, "%s:%d: evidence: there is no figure %.*s", t->file,
-				       m->lines[front_matter_find(m, "evidence")].line, (int)strcspn(at, "}") + 1, at);
+				       front_matter_line_of(m, "evidence"), (int)strcspn(at, "}") + 1, at);
 	return 0;
 }
 
-static int read_advisor(const char *folder, const char *name, struct advisors *to, struct err *e)
+static int read_advisor(const struct folder_file *file, struct advisors *to, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	struct front_matter m = { .body = "" };
-	struct advisor t = { .name = mem_strn(name, strlen(name) - strlen(".md")), .file = mem_fmt("%s/%s", folder, name) };
+	struct advisor t = { .name = mem_str(file->name), .file = mem_str(file->path) };
 	int rc = buf_add_file(&text, t.file, FILE_MAX, e);
 	if (rc >= 0)
 		rc = front_matter_parse(t.file, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
-	if (rc == 0) {
-		rc = read_classes(&t, &m, e);
-		rc = rc < 0 ? rc : read_expressions(&t, &m, e);
-		rc = rc < 0 ? rc : read_texts(&t, &m, e);
-		front_matter_fini(&m);
-	}
+	if (rc == 0)
+		rc = advice_classes_read(&m, t.file, &t.classes, e);
+	if (rc == 0 && t.classes == 0)
+		rc = err_set(e, ERR_INPUT, "%s:1: class: is missing; expected memory, compute, latency, launch or any", t.file);
+	if (rc == 0)
+		rc = read_expressions(&t, &m, e);
+	if (rc == 0)
+		rc = read_texts(&t, &m, e);
+	front_matter_fini(&m);
 	buf_fini(&text);
 	if (rc < 0)
 		advisor_fini(&t);
@@ -183,42 +180,21 @@ static int read_advisor(const char *folder, const char *name, struct advisors *t
 	return rc < 0 ? rc : 0;
 }
 
-static bool is_known(const struct advisors *t, const char *file)
-{
-	size_t n = strlen(file) - strlen(".md");
-	for (size_t i = 0; i < t->count; i++)
-		if (strncmp(t->at[i].name, file, n) == 0 && t->at[i].name[n] == '\0')
-			return true;
-	return false;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct advisor *)a)->name, ((const struct advisor *)b)->name);
-}
-
 int advice_read(const char *const *folders, size_t folder_count, struct advisors *ret_advisors, struct err *e)
 {
+	static const char *const endings[] = { ".md", NULL };
 	struct advisors all = { .count = 0 };
+	size_t count;
+	struct folder_file *files = folder_list(folders, folder_count, endings, &count);
 	int rc = 0;
-	for (size_t i = 0; i < folder_count && rc == 0; i++) {
-		DIR *d = folders[i] ? opendir(folders[i]) : NULL;
-		for (struct dirent *x; d && rc == 0 && (x = readdir(d)) != NULL;) {
-			size_t n = strlen(x->d_name);
-			if (n > 3 && x->d_name[0] != '.' && strcmp(x->d_name + n - 3, ".md") == 0 && !is_known(&all, x->d_name))
-				rc = read_advisor(folders[i], x->d_name, &all, e);
-		}
-		if (d)
-			closedir(d);
-	}
-	if (rc < 0) {
+	for (size_t i = 0; i < count && rc == 0; i++)
+		rc = read_advisor(&files[i], &all, e);
+	folder_free(files, count);
+	if (rc < 0)
 		advice_fini(&all);
-		return rc;
-	}
-	if (all.count)
-		qsort(all.at, all.count, sizeof *all.at, by_name);
-	*ret_advisors = all;
-	return 0;
+	else
+		*ret_advisors = all;
+	return rc;
 }
 
 /* --- asking --------------------------------------------------------------------------------------------------------- */
@@ -276,8 +252,8 @@ static char *join(char *const *names, size_t count)
 	return count ? buf_steal(&out) : NULL;
 }
 
-void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
-	       char **ret_closed)
+void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice,
+		size_t *ret_count, char **ret_closed)
 {
 	struct buf closed = BUF_INIT;
 	*ret_advice = NULL;

@@ -17,6 +17,7 @@
 #define PEAKD_CORE_ADVISE_ADVICE_H
 
 #include "base/err.h"
+#include "base/front_matter.h"
 #include "core/advise/figures.h"
 
 /* What limits a kernel, by the roofline: a roof that is near, or neither. */
@@ -29,14 +30,16 @@ enum advice_class {
 };
 extern const char *const advice_class_names[ADVICE_CLASSES + 1]; /* NULL at the end */
 
+/* The classes that `class:` names, as bits 1 << enum advice_class; "any" names all; 0: there is no such line. `file` is for errors. */
+int advice_classes_read(const struct front_matter *m, const char *file, unsigned *ret_classes, struct err *e);
 /* From the shares of the ceilings; *ret_why (free()) gives the figures in words. ADVICE_CLASSES where they are not known. */
 enum advice_class advice_classify(const struct figures *f, char **ret_why);
 
 struct advisor {
 	char *name, *file;
-	unsigned classes;              /* bits: 1 << enum advice_class */
-	char *when, *evidence, *text, *gain;  /* text: the guidance, one line */
-	char **try;                    /* names of transformations */
+	unsigned classes;                    /* bits: 1 << enum advice_class */
+	char *when, *evidence, *text, *gain; /* text: the guidance, one line */
+	char **try;                          /* names of transformations */
 	size_t try_count;
 	struct expr *condition, *reckoned; /* when: and gain:; reckoned is NULL where there is none */
 };
@@ -59,8 +62,8 @@ struct advice {
 
 /* Asks those of the class, or all where it is ADVICE_CLASSES. ret_advice: advice_free. *ret_closed (free(), NULL none): tools whose
  * figures are not there, in words. */
-void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice, size_t *ret_count,
-	       char **ret_closed);
+void advice_ask(const struct advisors *t, const struct figures *f, enum advice_class class, struct advice **ret_advice,
+		size_t *ret_count, char **ret_closed);
 void advice_free(struct advice *take_at, size_t count);
 
 #endif

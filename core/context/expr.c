@@ -25,9 +25,7 @@ void expr_scope_free(struct expr_scope *s)
 {
 	if (s == NULL)
 		return;
-	for (size_t k = 0; k < s->count; k++)
-		free(s->names[k]);
-	free(s->names);
+	mem_free_texts(s->names, s->count);
 	free(s);
 }
 

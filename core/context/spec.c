@@ -57,9 +57,7 @@ void spec_free(struct spec *s)
 	for (size_t k = 0; k < s->constant_count; k++)
 		free(s->constants[k].name);
 	free(s->constants);
-	for (size_t k = 0; k < s->option_count; k++)
-		free(s->options[k]);
-	free(s->options);
+	mem_free_texts(s->options, s->option_count);
 	rules_free(s->where, s->where_count);
 	rules_free(s->requires, s->requires_count);
 	expr_free(s->flops);

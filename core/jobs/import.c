@@ -40,10 +40,8 @@ static void importing_fini(struct importing *x)
 		free(x->rows[i].sizes);
 		free(x->rows[i].params);
 	}
-	for (size_t i = 0; i < x->left_out_count; i++)
-		free(x->left_out[i]);
+	mem_free_texts(x->left_out, x->left_out_count);
 	free(x->rows);
-	free(x->left_out);
 	params_free(x->size);
 	import_results_fini(&x->results);
 	lineage_fini(&x->l);

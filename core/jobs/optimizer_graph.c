@@ -236,7 +236,7 @@ void optimizer_graph_fini(struct optimizer *o)
 	graph_fini(&o->graph);
 	for (size_t i = 0; i < o->line_count; i++) {
 		lineage_fini(&o->lines[i].l);
-		library_names_free(o->lines[i].offers, o->lines[i].offer_count);
+		mem_free_texts(o->lines[i].offers, o->lines[i].offer_count);
 	}
 	free(o->lines);
 }

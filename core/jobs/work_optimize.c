@@ -171,12 +171,13 @@ static int decide(struct optimizer *o, struct err *e)
 	if (o->decisions.count == 0)
 		c.reason = mem_str("the search starts here: what is it worth, and what limits it?");
 	else if (stop)
-		policy_stop(&c, "%s", stop);
+		policy_stop(&c, mem_str(stop));
 	else
 		policy_next(o->policy, &o->graph, &c);
 	if (c.kind == DECISION_STOP && !stop && count_waiting(o)) {
 		free(c.reason);
-		policy_stop(&c, "waiting: nothing can be decided before %zu jobs of another device are merged", count_waiting(o));
+		policy_stop(&c, mem_fmt("waiting: nothing can be decided before %zu jobs of another device are merged",
+					count_waiting(o)));
 	}
 	decision_init(&d);
 	d.search = mem_str(o->search);
@@ -412,7 +413,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		keep_best(&o, r->best);
 	optimizer_graph_fini(&o);
 	decision_list_fini(&o.decisions);
-	library_names_free(o.sequence, o.sequence_count);
+	mem_free_texts(o.sequence, o.sequence_count);
 	lineage_fini(&o.start);
 	return rc;
 }

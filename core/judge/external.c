@@ -402,9 +402,7 @@ void external_metrics_fini(struct external_metrics *m)
 		free(m->at[i].name);
 		free(m->at[i].unit);
 	}
-	for (size_t i = 0; i < m->skipped_count; i++)
-		free(m->skipped[i]);
+	mem_free_texts(m->skipped, m->skipped_count);
 	free(m->at);
-	free(m->skipped);
 	*m = (struct external_metrics){ .count = 0 };
 }

@@ -1,11 +1,11 @@
 /* note: reading notes; see note.h. */
 #include "core/knowledge/note.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/folder.h"
 #include "base/front_matter.h"
 #include "base/mem.h"
 #include "core/advise/advice.h"
@@ -23,13 +23,6 @@ static const struct front_matter_key keys[] = {
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
-static void texts_fini(struct note_texts *t)
-{
-	for (size_t i = 0; i < t->count; i++)
-		free(t->at[i]);
-	free(t->at);
-}
-
 static void one_fini(struct note *n)
 {
 	free(n->name);
@@ -38,11 +31,11 @@ static void one_fini(struct note *n)
 	free(n->text);
 	free(n->when);
 	expr_free(n->condition);
-	texts_fini(&n->devices);
-	texts_fini(&n->words);
-	texts_fini(&n->try);
-	texts_fini(&n->evidence);
-	texts_fini(&n->sources);
+	mem_free_texts(n->devices.at, n->devices.count);
+	mem_free_texts(n->words.at, n->words.count);
+	mem_free_texts(n->try.at, n->try.count);
+	mem_free_texts(n->evidence.at, n->evidence.count);
+	mem_free_texts(n->sources.at, n->sources.count);
 }
 
 void note_fini(struct notes *n)
@@ -51,12 +44,6 @@ void note_fini(struct notes *n)
 		one_fini(&n->at[i]);
 	free(n->at);
 	*n = (struct notes){ .count = 0 };
-}
-
-static int line_of(const struct front_matter *m, const char *key)
-{
-	int at = front_matter_find(m, key);
-	return at < 0 ? 1 : m->lines[at].line;
 }
 
 /* The place of a word in a table that ends with NULL; -1: it is not there. */
@@ -68,25 +55,6 @@ static int place(const char *const *names, const char *word)
 	return -1;
 }
 
-static int read_classes(struct note *n, const struct front_matter *m, struct err *e)
-{
-	struct note_texts names = { .count = 0 };
-	int rc = 0;
-	front_matter_list(m, "class", true, &names.at, &names.count);
-	for (size_t i = 0; i < names.count && rc == 0; i++) {
-		int class = place(advice_class_names, names.at[i]);
-		bool any = strcmp(names.at[i], "any") == 0;
-		if (!any && class < 0)
-			rc = err_set(e, ERR_INPUT, "%s:%d: class: expected memory, compute, latency, launch or any, not \"%s\"",
-				     n->file, line_of(m, "class"), names.at[i]);
-		n->classes |= any ? (1u << ADVICE_CLASSES) - 1 : 1u << (class < 0 ? 0 : class);
-	}
-	if (names.count == 0)
-		n->classes = (1u << ADVICE_CLASSES) - 1;
-	texts_fini(&names);
-	return rc;
-}
-
 static int read_numbers(struct note *n, const struct front_matter *m, struct err *e)
 {
 	const char *gain = front_matter_value(m, "gain");
@@ -95,16 +63,16 @@ static int read_numbers(struct note *n, const struct front_matter *m, struct err
 	if (kind < 0)
 		return err_set(e, ERR_INPUT,
 			       "%s:%d: kind: expected algebra, locality, instructions, static or precision, not \"%s\"", n->file,
-			       line_of(m, "kind"), front_matter_value(m, "kind"));
+			       front_matter_line_of(m, "kind"), front_matter_value(m, "kind"));
 	n->kind = (enum note_kind)kind;
 	n->gain = *gain ? strtod(gain, &end) : 1.1;
 	if (end && (*end || !(n->gain >= 1 && n->gain <= 100)))
 		return err_set(e, ERR_INPUT, "%s:%d: gain: expected the speed-up to expect, a number from 1 to 100, not \"%s\"",
-			       n->file, line_of(m, "gain"), gain);
+			       n->file, front_matter_line_of(m, "gain"), gain);
 	n->when = mem_str(front_matter_value(m, "when"));
 	int rc = *n->when ? figures_parse(n->when, &n->condition, e) : 0;
 	if (rc < 0)
-		err_wrap(e, "%s:%d: when", n->file, line_of(m, "when"));
+		err_wrap(e, "%s:%d: when", n->file, front_matter_line_of(m, "when"));
 	return rc;
 }
 
@@ -126,20 +94,23 @@ static int read_texts(struct note *n, const struct front_matter *m, struct err *
 	return 0;
 }
 
-static int read_one(const char *folder, const char *name, struct notes *to, struct err *e)
+static int read_one(const struct folder_file *file, struct notes *to, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	struct front_matter m = { .body = "" };
-	struct note n = { .name = mem_strn(name, strlen(name) - strlen(".md")), .file = mem_fmt("%s/%s", folder, name) };
+	struct note n = { .name = mem_str(file->name), .file = mem_str(file->path) };
 	int rc = buf_add_file(&text, n.file, FILE_MAX, e);
 	if (rc >= 0)
 		rc = front_matter_parse(n.file, buf_text(&text), keys, MEM_COUNT(keys), &m, e);
-	if (rc == 0) {
-		rc = read_classes(&n, &m, e);
-		rc = rc < 0 ? rc : read_numbers(&n, &m, e);
-		rc = rc < 0 ? rc : read_texts(&n, &m, e);
-		front_matter_fini(&m);
-	}
+	if (rc == 0)
+		rc = advice_classes_read(&m, n.file, &n.classes, e);
+	if (n.classes == 0)
+		n.classes = (1u << ADVICE_CLASSES) - 1;
+	if (rc == 0)
+		rc = read_numbers(&n, &m, e);
+	if (rc == 0)
+		rc = read_texts(&n, &m, e);
+	front_matter_fini(&m);
 	buf_fini(&text);
 	if (rc < 0)
 		one_fini(&n);
@@ -148,47 +119,23 @@ static int read_one(const char *folder, const char *name, struct notes *to, stru
 	return rc < 0 ? rc : 0;
 }
 
-/* A name becomes part of a transformation's. */
-static bool is_note(const char *file)
-{
-	size_t n = strlen(file);
-	return n > 3 && strcmp(file + n - 3, ".md") == 0 && strspn(file, "abcdefghijklmnopqrstuvwxyz0123456789-") == n - 3;
-}
-
-static bool is_known(const struct notes *all, const char *file)
-{
-	size_t n = strlen(file) - strlen(".md");
-	for (size_t i = 0; i < all->count; i++)
-		if (strncmp(all->at[i].name, file, n) == 0 && all->at[i].name[n] == '\0')
-			return true;
-	return false;
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct note *)a)->name, ((const struct note *)b)->name);
-}
-
+/* A note's name becomes part of a transformation's: files with other names are passed over. */
 int note_read(const char *const *folders, size_t folder_count, struct notes *ret_notes, struct err *e)
 {
+	static const char *const endings[] = { ".md", NULL };
 	struct notes all = { .count = 0 };
+	size_t count;
+	struct folder_file *files = folder_list(folders, folder_count, endings, &count);
 	int rc = 0;
-	for (size_t i = 0; i < folder_count && rc == 0; i++) {
-		DIR *d = folders[i] ? opendir(folders[i]) : NULL;
-		for (struct dirent *x; d && rc == 0 && (x = readdir(d)) != NULL;)
-			if (is_note(x->d_name) && !is_known(&all, x->d_name))
-				rc = read_one(folders[i], x->d_name, &all, e);
-		if (d)
-			closedir(d);
-	}
-	if (rc < 0) {
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (files[i].name[strspn(files[i].name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0')
+			rc = read_one(&files[i], &all, e);
+	folder_free(files, count);
+	if (rc < 0)
 		note_fini(&all);
-		return rc;
-	}
-	if (all.count)
-		qsort(all.at, all.count, sizeof *all.at, by_name);
-	*ret_notes = all;
-	return 0;
+	else
+		*ret_notes = all;
+	return rc;
 }
 
 const struct note *note_find(const struct notes *n, const char *name)

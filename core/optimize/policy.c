@@ -2,7 +2,6 @@
 #include "core/optimize/policy.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -31,62 +30,38 @@ void policy_next(const struct policy *policy, const struct graph *g, struct poli
 	*ret_choice = (struct policy_choice){ .kind = DECISION_STOP, .reference = -1, .low = NAN, .high = NAN, .novelty = NAN };
 	policy->next(g, ret_choice);
 	if (ret_choice->reason == NULL)
-		policy_stop(ret_choice, "nothing is left to try");
+		policy_stop(ret_choice, mem_str("nothing is left to try"));
 }
 
-static char *words(const char *why, va_list ap)
+void policy_try_text(struct policy_choice *c, int node, const char *text, char *take_why)
 {
-	struct buf text = BUF_INIT;
-	buf_addv(&text, why, ap);
-	char *made = buf_steal(&text);
-	buf_fini(&text);
-	return made;
-}
-
-void policy_try_text(struct policy_choice *c, int node, const char *text, const char *why, ...)
-{
-	va_list ap;
-	va_start(ap, why);
 	c->kind = DECISION_EXPERIMENT;
 	c->node = node;
 	c->text = text;
-	c->reason = words(why, ap);
-	va_end(ap);
+	c->reason = take_why;
 }
 
-void policy_try(const struct graph *g, struct policy_choice *c, int node, int option, const char *why, ...)
+void policy_try(const struct graph *g, struct policy_choice *c, int node, int option, char *take_why)
 {
 	const struct graph_option *o = &g->nodes[node].options[option];
-	va_list ap;
-	va_start(ap, why);
-	c->kind = DECISION_EXPERIMENT;
-	c->node = node;
-	c->text = o->text;
+	policy_try_text(c, node, o->text, take_why);
 	c->low = o->low;
 	c->high = o->high;
 	c->novelty = o->novelty;
-	c->reason = words(why, ap);
-	va_end(ap);
 }
 
-void policy_ask(struct policy_choice *c, int node, int reference, const char *why, ...)
+void policy_ask(struct policy_choice *c, int node, int reference, char *take_why)
 {
-	va_list ap;
-	va_start(ap, why);
 	c->kind = DECISION_QUESTION;
 	c->node = node;
 	c->reference = reference;
-	c->reason = words(why, ap);
-	va_end(ap);
+	c->reason = take_why;
 }
 
-void policy_stop(struct policy_choice *c, const char *why, ...)
+void policy_stop(struct policy_choice *c, char *take_why)
 {
-	va_list ap;
-	va_start(ap, why);
 	c->kind = DECISION_STOP;
-	c->reason = words(why, ap);
-	va_end(ap);
+	c->reason = take_why;
 }
 
 /* An option that did not fail above; else a question (-1), as long as the node was asked about less than twice; else one that failed. */
@@ -113,9 +88,9 @@ bool policy_expand(const struct graph *g, struct policy_choice *c, int node, uns
 	static const char *const who[] = { "the profile's guidance suggests it", "the model planned it", "the library offers it" };
 	int option = find_expansion(g, node, strategies);
 	if (option >= 0)
-		policy_try(g, c, node, option, "%s; %s", why, who[g->nodes[node].options[option].source]);
+		policy_try(g, c, node, option, mem_fmt("%s; %s", why, who[g->nodes[node].options[option].source]));
 	else if (option == -1)
-		policy_ask(c, node, -1, "%s; no untried plan is left here", why);
+		policy_ask(c, node, -1, mem_fmt("%s; no untried plan is left here", why));
 	return option > -2;
 }
 

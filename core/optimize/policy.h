@@ -34,12 +34,11 @@ extern const struct policy policy_sequence, policy_greedy, policy_beam, policy_t
 
 enum { POLICY_ANY = (1 << GRAPH_STRATEGIES) - 1 };
 
-void policy_try(const struct graph *g, struct policy_choice *c, int node, int option, const char *why, ...)
-	__attribute__((format(printf, 5, 6)));
-void policy_try_text(struct policy_choice *c, int node, const char *text, const char *why, ...)
-	__attribute__((format(printf, 4, 5)));
-void policy_ask(struct policy_choice *c, int node, int reference, const char *why, ...) __attribute__((format(printf, 4, 5)));
-void policy_stop(struct policy_choice *c, const char *why, ...) __attribute__((format(printf, 2, 3)));
+/* What a policy chooses, and why, in words. One that chooses nothing stops the search. */
+void policy_try(const struct graph *g, struct policy_choice *c, int node, int option, char *take_why);
+void policy_try_text(struct policy_choice *c, int node, const char *text, char *take_why);
+void policy_ask(struct policy_choice *c, int node, int reference, char *take_why);
+void policy_stop(struct policy_choice *c, char *take_why);
 /* Something new at this node, in order: what guidance suggests, the model's plans, a question for plans, the library, a second question.
  * False: there is nothing. `why` says why this node. */
 bool policy_expand(const struct graph *g, struct policy_choice *c, int node, unsigned strategies, const char *why);

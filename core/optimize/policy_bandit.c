@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/mem.h"
+
 /* Clusters are the class by the roofline, and whether the gain is at least half of the best one's: both are measured, and ten clusters are
  * few enough to learn at 40 experiments. UCB1's exploration (Auer and others 2002) is halved, since rewards above 1 are rare. */
 enum { BANDS = 2, CLUSTERS = (ADVICE_CLASSES + 1) * BANDS };
@@ -75,10 +77,11 @@ static void next(const struct graph *g, struct policy_choice *c)
 		}
 	int fastest = policy_best_open(g, NULL, 0);
 	if (g->asks && fastest >= 0 && g->nodes[fastest].questions == 0 && graph_untried(g, fastest, POLICY_ANY, GRAPH_MODEL) < 0)
-		policy_ask(c, fastest, -1, "the arms need plans for the fastest checkpoint");
+		policy_ask(c, fastest, -1, mem_str("the arms need plans for the fastest checkpoint"));
 	else if (found)
-		policy_try(g, c, found->node, found->option, "arm %s of its cluster: %.2f after %u pulls",
-			   graph_strategy_names[strategy], found->pulls ? found->reward / found->pulls : 0.0, found->pulls);
+		policy_try(g, c, found->node, found->option,
+			   mem_fmt("arm %s of its cluster: %.2f after %u pulls", graph_strategy_names[strategy],
+				   found->pulls ? found->reward / found->pulls : 0.0, found->pulls));
 	else if (fastest >= 0)
 		policy_expand(g, c, fastest, POLICY_ANY, "no arm is left");
 }

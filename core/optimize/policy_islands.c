@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/mem.h"
+
 /* Three islands and an exchange every fourth turn: PIKE's sizes are for thousands of calls; these fit 10 to 40. Mending comes once, since the
  * transformation's own repairs have been used up by then. */
 enum { ISLANDS = 3, EXCHANGE = 4 };
@@ -34,7 +36,7 @@ static bool mend(const struct graph *g, struct policy_choice *c)
 	const struct graph_trial *t = g->trial_count ? &g->trials[g->trial_count - 1] : NULL;
 	if (t == NULL || !t->pending || t->mended || t->kind != DECISION_EXPERIMENT)
 		return false;
-	policy_try_text(c, t->node, t->text, "its code failed: mended once");
+	policy_try_text(c, t->node, t->text, mem_str("its code failed: mended once"));
 	c->kind = DECISION_MEND;
 	return true;
 }
@@ -49,7 +51,7 @@ static void next(const struct graph *g, struct policy_choice *c)
 	int island = (int)(turns % ISLANDS), node = best_of(g, island), other = best_of(g, (island + 1) % ISLANDS);
 	if (node >= 0 && other >= 0 && g->asks && turns % EXCHANGE == EXCHANGE - 1 && policy_can_expand(g, node, 0) &&
 	    g->trials[g->trial_count - 1].kind != DECISION_QUESTION) {
-		policy_ask(c, node, other, "island %d learns from the best of another one", island + 1);
+		policy_ask(c, node, other, mem_fmt("island %d learns from the best of another one", island + 1));
 		return;
 	}
 	if (node < 0 && policy_can_expand(g, 0, POLICY_ANY))

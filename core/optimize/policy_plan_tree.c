@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 /* A failed try says less about a plan than about its code: three tries, each lowering what is expected by a quarter. */
 enum { TRIES = 3 };
 #define DISCOUNT 0.75
@@ -58,13 +60,15 @@ static void next(const struct graph *g, struct policy_choice *c)
 	/* The first question on new code revises what is left of the older plans. */
 	bool stale = best.plan == NULL || (best.plan->source == GRAPH_LIBRARY && g->nodes[node].questions == 0);
 	if (g->asks && g->nodes[node].questions < 2 && (stale || (g->nodes[node].questions == 0 && best.value < UNKNOWN))) {
-		policy_ask(c, node, -1, best.plan ? "the plans are revised for the fastest checkpoint" : "no plan is open");
+		policy_ask(c, node, -1,
+			   mem_str(best.plan ? "the plans are revised for the fastest checkpoint" : "no plan is open"));
 		return;
 	}
 	if (best.plan == NULL)
 		return;
-	policy_try_text(c, node, best.plan->text, "the open plan that promises most, %.2f times as fast%s", exp(best.value),
-			best.tries ? "; its last implementation failed, which says little about the plan" : "");
+	policy_try_text(c, node, best.plan->text,
+			mem_fmt("the open plan that promises most, %.2f times as fast%s", exp(best.value),
+				best.tries ? "; its last implementation failed, which says little about the plan" : ""));
 	c->low = best.plan->low;
 	c->high = best.plan->high;
 	c->novelty = best.plan->novelty;

@@ -1,6 +1,8 @@
 /* policy_random: any node and anything that may be tried there: what the others must beat. */
 #include "core/optimize/policy.h"
 
+#include "base/mem.h"
+
 static void next(const struct graph *g, struct policy_choice *c)
 {
 	size_t open = 0;
@@ -16,7 +18,7 @@ static void next(const struct graph *g, struct policy_choice *c)
 		for (size_t k = 0; k < n->option_count; k++) {
 			size_t o = (from + k) % n->option_count;
 			if (n->options[o].tries == 0) {
-				policy_try(g, c, (int)i, (int)o, "chosen at random");
+				policy_try(g, c, (int)i, (int)o, mem_str("chosen at random"));
 				return;
 			}
 		}

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/mem.h"
+
 enum { RUN = 3, MODES = 3 };
 
 /* The fastest node that is neither above nor below the base. */
@@ -49,8 +51,8 @@ static void next(const struct graph *g, struct policy_choice *c)
 			continue;
 		int option = pick(g, (int)i - 1, &run);
 		if (option >= 0) {
-			policy_try(g, c, g->trials[i - 1].node, option, "experiment %u of 3 of this round: %s", run + 1,
-				   modes[run]);
+			policy_try(g, c, g->trials[i - 1].node, option,
+				   mem_fmt("experiment %u of 3 of this round: %s", run + 1, modes[run]));
 			return;
 		}
 		break;
@@ -60,8 +62,9 @@ static void next(const struct graph *g, struct policy_choice *c)
 		return;
 	if (g->asks && policy_can_expand(g, base, 0)) {
 		int reference = find_reference(g, base);
-		policy_ask(c, base, reference, "a new round: the fastest checkpoint as base%s",
-			   reference < 0 ? "" : ", the best of another branch as reference");
+		policy_ask(c, base, reference,
+			   mem_fmt("a new round: the fastest checkpoint as base%s",
+				   reference < 0 ? "" : ", the best of another branch as reference"));
 		return;
 	}
 	policy_expand(g, c, base, POLICY_ANY, "no model plans here");

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/mem.h"
+
 /* A step that failed is begun again once: the recorded studies repair most first failures with a fresh conversation. */
 enum { TRIES = 2 };
 
@@ -30,17 +32,18 @@ static void next(const struct graph *g, struct policy_choice *c)
 		int made = made_by(g, node, name);
 		unsigned failed = failures(g, node, name);
 		if (made < 0 && failed >= TRIES) {
-			policy_stop(c, "step %zu of the sequence, %s, failed %u times", i + 1, name, failed);
+			policy_stop(c, mem_fmt("step %zu of the sequence, %s, failed %u times", i + 1, name, failed));
 			return;
 		}
 		if (made < 0) {
-			policy_try_text(c, node, name, "step %zu of %zu of the sequence%s", i + 1, g->sequence_count,
-					failed ? ", once more" : "");
+			policy_try_text(c, node, name,
+					mem_fmt("step %zu of %zu of the sequence%s", i + 1, g->sequence_count,
+						failed ? ", once more" : ""));
 			return;
 		}
 		node = made;
 	}
-	policy_stop(c, g->sequence_count ? "the sequence is complete" : "no sequence was named: --sequence");
+	policy_stop(c, mem_str(g->sequence_count ? "the sequence is complete" : "no sequence was named: --sequence"));
 }
 
 const struct policy policy_sequence = { "sequence", "PEAK", "a named sequence's transformations, in order", next };

@@ -244,9 +244,7 @@ int draft_make(const char *source, const char *backend, const char *const *decla
 		free(d.tune[i].line);
 	}
 	free(d.tune);
-	for (size_t i = 0; i < d.dropped_count; i++)
-		free(d.dropped[i]);
-	free(d.dropped);
+	mem_free_texts(d.dropped, d.dropped_count);
 	draft_expression_names_fini(&d.names);
 	draft_declared_fini(&d.declared);
 	buf_fini(&d.locals);
@@ -258,12 +256,8 @@ int draft_make(const char *source, const char *backend, const char *const *decla
 
 void draft_fini(struct draft *d)
 {
-	for (size_t i = 0; i < d->question_count; i++)
-		free(d->questions[i]);
-	for (size_t i = 0; i < d->note_count; i++)
-		free(d->notes[i]);
-	free(d->questions);
-	free(d->notes);
+	mem_free_texts(d->questions, d->question_count);
+	mem_free_texts(d->notes, d->note_count);
 	free(d->text);
 	*d = (struct draft){ 0 };
 }

@@ -125,9 +125,7 @@ static int take(const struct draft_ask_request *q, const struct model_answer *an
 				rc = q->judge(q->arg, &r->draft, ret_complaint, e);
 		}
 	}
-	for (size_t i = 0; i < lines.count; i++)
-		free(lines.at[i]);
-	free(lines.at);
+	mem_free_texts(lines.at, lines.count);
 	free(block);
 	return rc;
 }

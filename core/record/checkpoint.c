@@ -132,9 +132,7 @@ static int identify(struct db *db, const struct checkpoint *c, const struct hash
 			buf_addf(&text, "text %s\n", c->text);
 		*ret_hash = hash_bytes(text.data, text.len);
 	}
-	for (size_t i = 0; i < c->parent_count; i++)
-		free(parents[i]);
-	free(parents);
+	mem_free_texts(parents, c->parent_count);
 	buf_fini(&text);
 	return rc;
 }

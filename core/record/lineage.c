@@ -69,8 +69,6 @@ void lineage_fini(struct lineage *l)
 	context_free(l->ctx);
 	context_free(l->root);
 	context_free(l->parent);
-	for (size_t i = 0; i < l->applied_count; i++)
-		free(l->applied[i]);
-	free(l->applied);
+	mem_free_texts(l->applied, l->applied_count);
 	*l = (struct lineage){ 0 };
 }

@@ -262,9 +262,7 @@ void fits_free(struct fits *f)
 {
 	if (!f)
 		return;
-	for (size_t i = 0; i < f->kernel_count; i++)
-		free(f->kernels[i]);
-	free(f->kernels);
+	mem_free_texts(f->kernels, f->kernel_count);
 	free(f);
 }
 

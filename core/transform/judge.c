@@ -15,12 +15,10 @@ void judge_verdict_fini(struct judge_verdict *v)
 		free(v->configs[i].params);
 		free(v->configs[i].why);
 	}
-	for (size_t i = 0; i < v->hint_count; i++)
-		free(v->hints[i]);
+	mem_free_texts(v->hints, v->hint_count);
 	free(v->errors);
 	free(v->mismatches);
 	free(v->configs);
-	free(v->hints);
 	free(v->summary);
 	free(v->params);
 	free(v->log);

@@ -1,7 +1,6 @@
 /* library: reads the folders anew at every question, so that an edited file counts at once; see library.h. */
 #include "core/transform/library.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -9,9 +8,9 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/folder.h"
 #include "base/markdown.h"
 #include "base/mem.h"
-#include "base/order.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "core/search/import_file.h"
@@ -38,15 +37,8 @@ void library_free(struct library *lib)
 {
 	if (!lib)
 		return;
-	library_names_free(lib->folders, lib->count);
+	mem_free_texts(lib->folders, lib->count);
 	free(lib);
-}
-
-void library_names_free(char **names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(names[i]);
-	free(names);
 }
 
 static bool plain_name(const char *name)
@@ -73,51 +65,41 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 	return 1;
 }
 
-static void add_name(char ***names, size_t *count, const char *file, const char *ending)
+/* The folders' subfolder of that name, in search order; mem_free_texts. */
+static char **subfolders(const struct library *lib, const char *name)
 {
-	size_t n = strlen(file), m = strlen(ending);
-	if (n <= m || strcmp(file + n - m, ending) != 0)
-		return;
-	char *name = mem_strn(file, n - m);
-	bool keep = plain_name(name);
-	for (size_t i = 0; i < *count; i++)
-		keep &= strcmp((*names)[i], name) != 0;
-	if (keep)
-		*MEM_PUSH(*names, *count) = name;
-	else
-		free(name);
+	char **folders = MEM_NEW_N(char *, lib->count + 1);
+	for (size_t i = 0; i < lib->count; i++)
+		folders[i] = mem_fmt("%s/%s", lib->folders[i], name);
+	return folders;
 }
 
-static void list_names(const struct library *lib, const char *below, char ***ret_names, size_t *ret_count)
+static void list_names(const struct library *lib, const char *subfolder, const char *const *endings, char ***ret_names,
+		       size_t *ret_count)
 {
-	char **names = NULL;
-	size_t count = 0;
-	for (size_t i = 0; i < lib->count; i++) {
-		char *path = mem_fmt("%s%s", lib->folders[i], below);
-		DIR *dir = opendir(path);
-		free(path);
-		for (struct dirent *d; dir && (d = readdir(dir));) {
-			add_name(&names, &count, d->d_name, ".md");
-			if (*below)
-				add_name(&names, &count, d->d_name, ".txt");
-		}
-		if (dir)
-			closedir(dir);
-	}
-	if (count)
-		qsort(names, count, sizeof *names, order_texts);
+	size_t files;
+	char **folders = subfolders(lib, subfolder), **names = NULL;
+	struct folder_file *list = folder_list((const char *const *)folders, lib->count, endings, &files);
+	*ret_count = 0;
+	for (size_t i = 0; i < files; i++)
+		if (plain_name(list[i].name))
+			*MEM_PUSH(names, *ret_count) = mem_str(list[i].name);
 	*ret_names = names;
-	*ret_count = count;
+	folder_free(list, files);
+	mem_free_texts(folders, lib->count);
 }
+
+static const char *const transformation_endings[] = { ".md", NULL };
+static const char *const sequence_endings[] = { ".md", ".txt", NULL }; /* prose, or a bare list */
 
 void library_names(const struct library *lib, char ***ret_names, size_t *ret_count)
 {
-	list_names(lib, "", ret_names, ret_count);
+	list_names(lib, ".", transformation_endings, ret_names, ret_count);
 }
 
 void library_sequence_names(const struct library *lib, char ***ret_names, size_t *ret_count)
 {
-	list_names(lib, "/sequences", ret_names, ret_count);
+	list_names(lib, "sequences", sequence_endings, ret_names, ret_count);
 }
 
 /* "; nearest: a, b" out of the names, or a hint about where files are looked for. */
@@ -143,7 +125,7 @@ static int not_found(const struct library *lib, const char *what, const char *na
 	}
 	int rc = err_set(e, ERR_NOT_FOUND, "there is no %s \"%s\"; %s", what, name, buf_text(&text));
 	buf_fini(&text);
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 	return rc;
 }
 
@@ -305,10 +287,9 @@ static void read_sequence(const char *text, char ***names, size_t *count)
 
 int library_sequence(const struct library *lib, const char *name, char ***ret_names, size_t *ret_count, struct err *e)
 {
-	static const char *const endings[] = { ".md", ".txt" };
-	for (size_t i = 0; i < lib->count * MEM_COUNT(endings) && plain_name(name); i++) {
-		char *path =
-			mem_fmt("%s/sequences/%s%s", lib->folders[i / MEM_COUNT(endings)], name, endings[i % MEM_COUNT(endings)]);
+	const size_t endings = MEM_COUNT(sequence_endings) - 1;
+	for (size_t i = 0; i < lib->count * endings && plain_name(name); i++) {
+		char *path = mem_fmt("%s/sequences/%s%s", lib->folders[i / endings], name, sequence_endings[i % endings]);
 		struct buf text = BUF_INIT;
 		char **names = NULL;
 		size_t count = 0;
@@ -351,15 +332,6 @@ void library_offers_screen(const struct library_offers *o, struct advisors *a)
 	}
 }
 
-/* The folders' subfolder of that name, in search order; library_names_free. */
-static char **subfolders(const struct library *lib, const char *name)
-{
-	char **folders = MEM_NEW_N(char *, lib->count + 1);
-	for (size_t i = 0; i < lib->count; i++)
-		folders[i] = mem_fmt("%s/%s", lib->folders[i], name);
-	return folders;
-}
-
 static bool is_among(const char *name, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -398,7 +370,7 @@ void library_offers(const struct library *lib, const struct context *ctx, const 
 	}
 	if (o.count)
 		qsort(o.at, o.count, sizeof *o.at, by_offer);
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 	fits_free(fits);
 	*ret_offers = o;
 }
@@ -420,7 +392,7 @@ int library_advisors(const struct library *lib, struct advisors *ret_advisors, s
 		return 0;
 	char **folders = subfolders(lib, "tools");
 	int rc = advice_read((const char *const *)folders, lib->count, ret_advisors, e);
-	library_names_free(folders, lib->count);
+	mem_free_texts(folders, lib->count);
 	return rc;
 }
 
@@ -431,6 +403,6 @@ int library_notes(const struct library *lib, struct notes *ret_notes, struct err
 		return 0;
 	char **folders = subfolders(lib, "knowledge");
 	int rc = note_read((const char *const *)folders, lib->count, ret_notes, e);
-	library_names_free(folders, lib->count);
+	mem_free_texts(folders, lib->count);
 	return rc;
 }

@@ -26,7 +26,7 @@ int library_find(const struct library *lib, const char *name, struct transformat
 bool library_is_name(const char *name_or_text);
 /* One word is a name; all other text is a transformation of its own. */
 int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e);
-/* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (library_names_free). */
+/* Every name, sorted, a user's own hiding a shipped one. Array and names owned by the caller (mem_free_texts). */
 void library_names(const struct library *lib, char ***ret_names, size_t *ret_count);
 /* One transformation of the library, and whether a person, an agent, a prompt or a search may be offered it for a context. */
 struct library_offer {
@@ -53,6 +53,5 @@ void library_sequence_names(const struct library *lib, char ***ret_names, size_t
 int library_advisors(const struct library *lib, struct advisors *ret_advisors, struct err *e);
 /* The notes of the folders' knowledge/. note_fini. Each can be applied as well: library_find knows "note-NAME". */
 int library_notes(const struct library *lib, struct notes *ret_notes, struct err *e);
-void library_names_free(char **names, size_t count);
 
 #endif

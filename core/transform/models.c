@@ -39,13 +39,11 @@ void models_free(struct models *m)
 {
 	if (m == NULL)
 		return;
-	for (size_t i = 0; i < m->folder_count; i++)
-		free(m->folders[i]);
+	mem_free_texts(m->folders, m->folder_count);
 	for (size_t i = 0; i < m->count; i++) {
 		free(m->entries[i].name);
 		free(m->entries[i].spec);
 	}
-	free(m->folders);
 	free(m->entries);
 	free(m->record);
 	free(m);

@@ -67,7 +67,7 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 	for (size_t i = 0; i < t->backend_count; i++) {
 		if (!is_backend(t->backends[i]))
 			return err_set(e, ERR_INPUT, "%s:%d: backends: expected cuda, hip or hlsl, not \"%s\"", where,
-				       m->lines[front_matter_find(m, "backends")].line, t->backends[i]);
+				       front_matter_line_of(m, "backends"), t->backends[i]);
 	}
 	int rc = read_fits(t, m, where, e);
 	if (rc < 0)
@@ -414,13 +414,6 @@ int transformation_of_plan(const char *plan, const struct transformation *senten
 	return rc;
 }
 
-static void free_list(char **list, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		free(list[i]);
-	free(list);
-}
-
 static void step_fini(struct transformation_step *step)
 {
 	for (size_t i = 0; i < step->insert_count; i++) {
@@ -437,12 +430,12 @@ void transformation_free(struct transformation *t)
 		return;
 	free(t->name);
 	free(t->summary);
-	free_list(t->backends, t->backend_count);
-	free_list(t->after, t->after_count);
-	free_list(t->fits, t->fits_count);
-	free_list(t->requires, t->requires_count);
-	free_list(t->where, t->where_count);
-	free_list(t->drops, t->drop_count);
+	mem_free_texts(t->backends, t->backend_count);
+	mem_free_texts(t->after, t->after_count);
+	mem_free_texts(t->fits, t->fits_count);
+	mem_free_texts(t->requires, t->requires_count);
+	mem_free_texts(t->where, t->where_count);
+	mem_free_texts(t->drops, t->drop_count);
 	for (size_t i = 0; i < t->param_count; i++) {
 		free(t->params[i].name);
 		free(t->params[i].values);
@@ -452,7 +445,7 @@ void transformation_free(struct transformation *t)
 		struct transformation_pass *pass = &t->passes[p];
 		for (size_t i = 0; i < pass->step_count; i++)
 			step_fini(&pass->steps[i]);
-		free_list(pass->adds, pass->add_count);
+		mem_free_texts(pass->adds, pass->add_count);
 		free(pass->title);
 		free(pass->text);
 	}

@@ -27,10 +27,9 @@ static const struct mcp_done *read_document(struct mcp_call *call)
 	char *path = mem_fmt("%s/docs%s.md", tools_app(call)->share, leaf);
 	struct buf text = BUF_INIT;
 	struct err absent = ERR_INIT;
-	const struct mcp_done *done =
-		buf_add_file(&text, path, DOCUMENT_MAX, &absent) == 0
-			? mcp_call_reply_text(call, "text/markdown", buf_text(&text))
-			: mcp_call_reply_absent(call, "the document is not installed beside this peakd");
+	const struct mcp_done *done = buf_add_file(&text, path, DOCUMENT_MAX, &absent) == 0
+					      ? mcp_call_reply_text(call, "text/markdown", buf_text(&text))
+					      : mcp_call_reply_absent(call, "the document is not installed beside this peakd");
 	buf_fini(&text);
 	free(path);
 	return done;
@@ -265,14 +264,19 @@ static void add_name(void *arg, size_t i, const char *name)
 	json_array_append_new(arg, json_string(name));
 }
 
+static void add_texts(json_t *candidates, char **take_names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(candidates, json_string(take_names[i]));
+	mem_free_texts(take_names, count);
+}
+
 static void add_transformations(struct app *app, json_t *candidates)
 {
 	char **names;
 	size_t count;
 	library_names(app->work.library, &names, &count);
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(candidates, json_string(names[i]));
-	library_names_free(names, count);
+	add_texts(candidates, names, count);
 }
 
 static void add_models(struct app *app, json_t *candidates)
@@ -280,11 +284,7 @@ static void add_models(struct app *app, json_t *candidates)
 	char **names;
 	size_t count;
 	models_names(app->work.models, &names, &count);
-	for (size_t i = 0; i < count; i++) {
-		json_array_append_new(candidates, json_string(names[i]));
-		free(names[i]);
-	}
-	free(names);
+	add_texts(candidates, names, count);
 }
 
 static void add_jobs(struct app *app, json_t *candidates)

@@ -87,7 +87,7 @@ static void read_all(const struct library *library, const char *backend, struct 
 		else
 			transformation_free(t);
 	}
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 }
 
 /* Those that fit the context in `at`, on the device that is named or its backend's first one, and were not applied to it yet. */
@@ -154,7 +154,7 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 		json_object_set_new(shown, "sequences", texts(names, count));
 		for (size_t i = 0; i < count; i++)
 			buf_addf(text, "%s%s", i ? ", " : "\nsequences: ", names[i]);
-		library_names_free(names, count);
+		mem_free_texts(names, count);
 	} else if (!all->count) {
 		buf_adds(text, "no transformation fits: say in a sentence what to do");
 	}
@@ -195,7 +195,7 @@ static const struct mcp_done *show_sequence(struct mcp_call *call, const struct 
 		return tools_refuse(call, &e);
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&text, "%s\n", names[i]);
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 	const struct mcp_done *done = tools_say(call, buf_text(&text));
 	buf_fini(&text);
 	return done;

@@ -133,17 +133,6 @@ static char *number_text(double value, char text[32])
 	return text;
 }
 
-static char *time_text(double ns, char text[32])
-{
-	if (!isfinite(ns))
-		snprintf(text, 32, "-");
-	else if (ns < 1e6)
-		snprintf(text, 32, "%.4g us", ns / 1e3);
-	else
-		snprintf(text, 32, "%.4g ms", ns / 1e6);
-	return text;
-}
-
 /* Whether any step was compared with a library. */
 static bool has_library(const struct report *r)
 {
@@ -210,7 +199,7 @@ static void table(const struct report *r, const char *size, FILE *out)
 		ratio_text(v ? &v->baseline : NULL, base);
 		ratio_text(v ? &v->start : NULL, start);
 		ratio_text(v ? &v->parent : NULL, previous);
-		fprintf(out, "%-*.*s  %12s  ", name, name, s->name, time_text(t ? t->median_ns : NAN, ms));
+		fprintf(out, "%-*.*s  %12s  ", name, name, s->name, layout_time(t ? t->median_ns : NAN, ms));
 		if (energy)
 			fprintf(out, "%*s  ", energy - 2, layout_joules(t ? t->speed.joules : NAN, joules));
 		fprintf(out, "%8s  %*s  %*s  %*s  ", number_text(t ? t->gflops : NAN, gflops), ratio_width(base),

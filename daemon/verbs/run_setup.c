@@ -115,12 +115,10 @@ int run_setup_open(struct run *r, struct err *e)
 void run_setup_fini(struct run *r)
 {
 	client_close(r->client);
-	for (size_t i = 0; i < r->step_count; i++)
-		free(r->steps[i]);
+	mem_free_texts(r->steps, r->step_count);
 	for (size_t i = 0; i < r->made_count; i++)
 		json_decref(r->made[i]);
 	free(r->made);
-	free(r->steps);
 	free(r->source);
 	context_free(r->context);
 	free(r->workflow);
@@ -400,9 +398,7 @@ int run_setup_check_steps(struct run *r, bool fit, struct err *e)
 		*MEM_PUSH(past, count) = mem_str(r->steps[i]);
 		rc = check_step(r, r->steps[i], fit ? (const char *const *)past : NULL, count - 1, e);
 	}
-	for (i = 0; i < count; i++)
-		free(past[i]);
-	free(past);
+	mem_free_texts(past, count);
 	return rc;
 }
 

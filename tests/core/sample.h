@@ -15,6 +15,7 @@
 #include "core/judge/reference.h"
 #include "core/record/checkpoint.h"
 #include "core/record/store.h"
+#include "folder.h"
 #include "tap.h"
 
 static const char sample_front[] =
@@ -107,27 +108,45 @@ static void sample_init(struct sample *s)
 __attribute__((unused))
 static void sample_fini(struct sample *s)
 {
-	char *command = mem_fmt("rm -rf '%s'", s->folder);
 	store_give(s->db);
 	store_close(s->store);
 	references_free(s->references);
 	pool_free(s->pool);
-	if (system(command) != 0)
-		printf("# %s is left\n", s->folder);
-	free(command);
+	folder_remove(s->folder);
 }
 
+/* A checkpoint of the context; parent 0: none. */
 __attribute__((unused))
-static int64_t sample_checkpoint(struct sample *s, const struct context *ctx)
+static int64_t sample_add(struct sample *s, const struct context *ctx, int64_t parent, const char *by, enum checkpoint_status status, const char *note)
 {
 	struct err e = ERR_INIT;
-	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = "root",
-	                        .status = CHECKPOINT_DRAFT };
+	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = by, .parents = &parent,
+	                        .parent_count = parent != 0, .status = status, .note = note };
 	char *canonical = context_canonical(ctx);
 	int64_t id = 0;
 	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
 		printf("# %s\n", e.text);
 	free(canonical);
+	return id;
+}
+
+__attribute__((unused))
+static int64_t sample_checkpoint(struct sample *s, const struct context *ctx)
+{
+	return sample_add(s, ctx, 0, "root", CHECKPOINT_DRAFT, NULL);
+}
+
+/* An accepted checkpoint of a context's text: a baseline, or an edit of its parent. Frees the text. */
+__attribute__((unused))
+static int64_t sample_add_text(struct sample *s, char *take_text, int64_t parent)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	if (context_parse("sample", take_text, &ctx, &e) < 0)
+		printf("# %s\n", e.text);
+	int64_t id = sample_add(s, ctx, parent, parent ? "edit" : "root", CHECKPOINT_ACCEPTED, NULL);
+	context_free(ctx);
+	free(take_text);
 	return id;
 }
 

@@ -6,26 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "folder.h"
 #include "tap.h"
 
 static char folder[] = "/tmp/peakd-advice-XXXXXX";
-
-static void write_tool(const char *sub, const char *name, const char *text)
-{
-	char *path = mem_fmt("%s/%s", folder, sub), *file = mem_fmt("%s/%s.md", path, name);
-	mkdir(path, 0700);
-	FILE *f = fopen(file, "we");
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-	free(file);
-	free(path);
-}
 
 static int read_from(const char *a, const char *b, struct advisors *ret, struct err *e)
 {
@@ -73,9 +60,9 @@ static void test_asking(void)
 	struct advice *said;
 	size_t count;
 	char *closed;
-	write_tool("own", "spill", TOOL("memory", "spill_bytes > 8 and registers >= 100", "{spill_bytes} at {registers}, {occupancy%}", "a, b-c"));
-	write_tool("shipped", "spill", TOOL("any", "spill_bytes > 0", "shipped", ""));
-	write_tool("shipped", "tail", TOOL("compute, latency", "tail > 0.5", "{tail%} empty", "d"));
+	folder_write(folder, "own/spill.md", TOOL("memory", "spill_bytes > 8 and registers >= 100", "{spill_bytes} at {registers}, {occupancy%}", "a, b-c"));
+	folder_write(folder, "shipped/spill.md", TOOL("any", "spill_bytes > 0", "shipped", ""));
+	folder_write(folder, "shipped/tail.md", TOOL("compute, latency", "tail > 0.5", "{tail%} empty", "d"));
 	is_int(read_from("own", "shipped", &all, &e), 0, "two folders are read %s", e.text);
 	ok(all.count == 2 && strcmp(all.at[0].evidence, "shipped") != 0, "the user's own file hides the shipped one");
 	figures_init(&f);
@@ -88,9 +75,9 @@ static void test_asking(void)
 	is_str(count ? said[0].text : "", "Do this. And that.", "guidance is one line");
 	is_str(count ? said[0].try : "", "a, b-c", "with transformations to try");
 	advice_free(said, count);
-	write_tool("ranked", "a", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: a\ngain: spill_bytes / 8\n---\nA.\n");
-	write_tool("ranked", "b", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: b\n---\nB.\n");
-	write_tool("ranked", "c", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: c\ngain: min(registers, 3)\n---\nC.\n");
+	folder_write(folder, "ranked/a.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: a\ngain: spill_bytes / 8\n---\nA.\n");
+	folder_write(folder, "ranked/b.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: b\n---\nB.\n");
+	folder_write(folder, "ranked/c.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: c\ngain: min(registers, 3)\n---\nC.\n");
 	struct advisors ranked;
 	is_int(read_from("ranked", NULL, &ranked, &e), 0, "tools with gains %s", e.text);
 	advice_ask(&ranked, &f, ADVICE_MEMORY, &said, &count, &closed);
@@ -111,7 +98,7 @@ static void is_mistake(const char *text, const char *part)
 {
 	struct advisors all;
 	struct err e = ERR_INIT;
-	write_tool("wrong", "x", text);
+	folder_write(folder, "wrong/x.md", text);
 	int rc = read_from("wrong", NULL, &all, &e);
 	ok(rc < 0 && strstr(e.text, part) != NULL && strstr(e.text, "wrong/x.md") != NULL, "refused with \"%s\": %s", part, rc < 0 ? e.text : "read");
 	if (rc == 0)
@@ -157,8 +144,6 @@ int main(void)
 	test_asking();
 	test_mistakes();
 	test_shipped();
-	char *rm = mem_fmt("rm -r %s", folder);
-	ok(system(rm) == 0, "cleaned up");
-	free(rm);
+	folder_remove(folder);
 	return tap_done();
 }

@@ -29,23 +29,10 @@ struct bench {
 
 static int64_t checkpoint_of(struct bench *b, const char *more, int64_t parent)
 {
-	struct err e = ERR_INIT;
-	struct context *ctx = NULL;
-	int64_t id = 0;
 	char *text = mem_fmt("---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\ntune:\n  X: {1, 2, 3}\n%s---\n"
 	                     "```cuda\nextern \"C\" __global__ void k(const float *A, float *C, int n) { C[threadIdx.x] = X; }\n```\n"
 	                     "```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", more);
-	if (context_parse("work", text, &ctx, &e) < 0)
-		printf("# %s\n", e.text);
-	struct checkpoint c = { .kernel = "k", .backend = "cuda", .by = parent ? "edit" : "root", .status = CHECKPOINT_ACCEPTED, .parents = &parent,
-	                        .parent_count = parent != 0 };
-	char *canonical = context_canonical(ctx);
-	if (checkpoint_add(b->s.db, &c, canonical, &id, &e) < 0)
-		printf("# %s\n", e.text);
-	free(canonical);
-	free(text);
-	context_free(ctx);
-	return id;
+	return sample_add_text(&b->s, text, parent);
 }
 
 /* The result of a job, or its error, as JSON or text; free(). */

@@ -36,19 +36,6 @@ static void timed(struct sample *s, int64_t checkpoint)
 		printf("# %s\n", e.text);
 }
 
-static int64_t child(struct sample *s, const struct context *ctx, int64_t parent, const char *by, enum checkpoint_status status, const char *note)
-{
-	struct err e = ERR_INIT;
-	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = by, .parents = &parent, .parent_count = 1,
-				.status = status, .note = note };
-	char *canonical = context_canonical(ctx);
-	int64_t id = 0;
-	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
-		printf("# %s\n", e.text);
-	free(canonical);
-	return id;
-}
-
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -62,7 +49,7 @@ int main(int argc, char **argv)
 	strcpy(facts.uuid, device);
 	struct work work = { .library = library_new(folders, 1) };
 	struct context *ctx = sample_context(SAMPLE_RIGHT);
-	int64_t root = sample_checkpoint(&s, ctx), kept = child(&s, ctx, root, "unroll", CHECKPOINT_ACCEPTED, NULL);
+	int64_t root = sample_checkpoint(&s, ctx), kept = sample_add(&s, ctx, root, "unroll", CHECKPOINT_ACCEPTED, NULL);
 	is_int(lineage_load(s.db, root, &l, &e), 0, "a baseline %s", e.text);
 	struct work_known known = { .l = &l, .facts = &facts, .without = "knowledge,history" };
 	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "nothing was measured yet %s", e.text);
@@ -70,7 +57,7 @@ int main(int argc, char **argv)
 	lineage_fini(&l);
 	for (int i = 0; i < 9; i++) {
 		char *by = mem_fmt("idea-%d", i);
-		child(&s, ctx, root, by, CHECKPOINT_FAILED, "wrong results: 7 of 9\nand a long log");
+		sample_add(&s, ctx, root, by, CHECKPOINT_FAILED, "wrong results: 7 of 9\nand a long log");
 		free(by);
 	}
 	timed(&s, kept);

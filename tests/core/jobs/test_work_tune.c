@@ -37,24 +37,11 @@ struct bench {
 /* X, and one more parameter of that name. */
 static int64_t checkpoint_of(struct bench *b, const char *other, int64_t parent)
 {
-	struct err e = ERR_INIT;
-	struct context *ctx = NULL;
-	int64_t parents[] = { parent }, id = 0;
 	char *text = mem_fmt("---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
 	                     "tune:\n  X: i for i = 1,%d\n  %s: i for i = 1,%d\n---\n```hlsl\n[numthreads(64, 1, 1)]\n"
 	                     "void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X + %s; }\n```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n"
 	                     "```\n", SIDE, other, SIDE, other);
-	if (context_parse("work", text, &ctx, &e) < 0)
-		printf("# %s\n", e.text);
-	struct checkpoint c = { .kernel = "k", .backend = "hlsl", .by = parent ? "edit" : "root", .status = CHECKPOINT_ACCEPTED,
-	                        .parents = parents, .parent_count = parent != 0 };
-	char *canonical = context_canonical(ctx);
-	if (checkpoint_add(b->s.db, &c, canonical, &id, &e) < 0)
-		printf("# %s\n", e.text);
-	free(canonical);
-	free(text);
-	context_free(ctx);
-	return id;
+	return sample_add_text(&b->s, text, parent);
 }
 
 /* A tune job to its end: its rows of the search are those with numbers above `after`. */

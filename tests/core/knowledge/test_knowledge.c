@@ -3,7 +3,6 @@
 #include "core/knowledge/knowledge.h"
 
 #include <math.h>
-#include <sys/stat.h>
 
 #include "base/mem.h"
 #include "core/record/application.h"
@@ -14,22 +13,10 @@
 #include "core/record/metric.h"
 #include "core/record/validation.h"
 #include "core/transform/library.h"
+#include "folder.h"
 #include "tap.h"
 
 static char folder[] = "/tmp/peakd-notes-XXXXXX";
-
-static void write_note(const char *sub, const char *name, const char *text)
-{
-	char *path = mem_fmt("%s/%s", folder, sub), *file = mem_fmt("%s/%s.md", path, name);
-	mkdir(path, 0700);
-	FILE *f = fopen(file, "we");
-	if (f) {
-		fputs(text, f);
-		fclose(f);
-	}
-	free(file);
-	free(path);
-}
 
 static int read_from(const char *a, const char *b, struct notes *ret, struct err *e)
 {
@@ -47,7 +34,7 @@ static void refused(const char *text, const char *want, const char *what)
 {
 	struct notes all = { .count = 0 };
 	struct err e = ERR_INIT;
-	write_note("bad", "x", text);
+	folder_write(folder, "bad/x.md", text);
 	is_int(read_from("bad", NULL, &all, &e), -ERR_INPUT, "a note with %s is refused", what);
 	has_str(e.text, want, "the message names the mistake");
 	has_str(e.text, "x.md:", "and the file");
@@ -57,9 +44,9 @@ static void test_reading(void)
 {
 	struct notes all;
 	struct err e = ERR_INIT;
-	write_note("own", "same", NOTE("class: memory\nwhen: load_efficiency < 0.5\ndevice: gpu, cpu\nwords: a, b\ntry: x, y\ngain: 3\nevidence:\n  - H200: 1.9x, twice\nsource: a book\n"));
-	write_note("shipped", "same", NOTE("gain: 2\n"));
-	write_note("shipped", "other", NOTE(""));
+	folder_write(folder, "own/same.md", NOTE("class: memory\nwhen: load_efficiency < 0.5\ndevice: gpu, cpu\nwords: a, b\ntry: x, y\ngain: 3\nevidence:\n  - H200: 1.9x, twice\nsource: a book\n"));
+	folder_write(folder, "shipped/same.md", NOTE("gain: 2\n"));
+	folder_write(folder, "shipped/other.md", NOTE(""));
 	is_int(read_from("own", "shipped", &all, &e), 0, "two folders are read %s", e.text);
 	is_int((long long)all.count, 2, "a user's own note hides the shipped one of its name");
 	const struct note *n = note_find(&all, "same");
@@ -196,8 +183,8 @@ static void test_standing(void)
 	struct notes notes;
 	struct err e = ERR_INIT;
 	struct context *ctx = kernel();
-	write_note("standing", "turn", NOTE("when: load_efficiency < 0.5\nwords: stride\ntry: transpose\ngain: 2\n"));
-	write_note("standing", "absent", NOTE("words: gather\ntry: transpose\n"));
+	folder_write(folder, "standing/turn.md", NOTE("when: load_efficiency < 0.5\nwords: stride\ntry: transpose\ngain: 2\n"));
+	folder_write(folder, "standing/absent.md", NOTE("words: gather\ntry: transpose\n"));
 	is_int(read_from("standing", NULL, &notes, &e), 0, "notes %s", e.text);
 	fixture_init(&f);
 	struct standing s = standing(&f, &notes, &h200, "turn");
@@ -322,8 +309,6 @@ int main(void)
 	test_standing();
 	test_screen();
 	test_shipped();
-	char *command = mem_fmt("rm -r %s", folder);
-	ok(system(command) == 0, "the folder is removed");
-	free(command);
+	folder_remove(folder);
 	return tap_done();
 }

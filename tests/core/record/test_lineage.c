@@ -5,19 +5,6 @@
 #include "core/record/application.h"
 #include "core/record/workflow.h"
 
-static int64_t add(struct sample *s, const struct context *ctx, int64_t parent, const char *by)
-{
-	struct err e = ERR_INIT;
-	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = by,
-	                        .parents = parent ? &parent : NULL, .parent_count = parent != 0, .status = CHECKPOINT_DRAFT };
-	char *canonical = context_canonical(ctx);
-	int64_t id = 0;
-	if (checkpoint_add(s->db, &c, canonical, &id, &e) < 0)
-		printf("# %s\n", e.text);
-	free(canonical);
-	return id;
-}
-
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -27,7 +14,8 @@ int main(int argc, char **argv)
 	sample_init(&s);
 	struct context *a = sample_context(SAMPLE_RIGHT), *b = sample_context("acc = mad(A[row*n+k], B[k*n+col], acc);"),
 	               *c = sample_context("acc += B[k*n+col]*A[row*n+k];");
-	int64_t root = add(&s, a, 0, "root"), first = add(&s, b, root, "refactor"), second = add(&s, c, first, "edit");
+	int64_t root = sample_checkpoint(&s, a), first = sample_add(&s, b, root, "refactor", CHECKPOINT_DRAFT, NULL),
+		second = sample_add(&s, c, first, "edit", CHECKPOINT_DRAFT, NULL);
 	is_int(lineage_load(s.db, root, &l, &e), 0, "a root has a lineage %s", e.text);
 	ok(l.id == root && l.root_id == root && l.parent_id == 0 && l.parent == NULL && l.root, "of itself alone");
 	is_int((long long)l.applied_count, 0, "without transformations");
@@ -43,7 +31,7 @@ int main(int argc, char **argv)
 	/* What was tried on a line: children of its checkpoints, kept or not. */
 	struct application_tried_list tried;
 	struct context *d = sample_context("acc -= -A[row*n+k]*B[k*n+col];");
-	int64_t other = add(&s, d, root, "unroll");
+	int64_t other = sample_add(&s, d, root, "unroll", CHECKPOINT_DRAFT, NULL);
 	is_int(checkpoint_set_status(s.db, other, CHECKPOINT_FAILED, "wrong results\nmore", &e), 0, "a version fails %s", e.text);
 	is_int(application_tried(s.db, second, 0, &tried, &e), 0, "a line tells what was tried on it %s", e.text);
 	is_int((long long)tried.count, 3, "its own steps and the one beside them");

@@ -153,7 +153,7 @@ static void sequence_fits(const struct library *lib, const char *sequence, const
 		transformation_free(t);
 	}
 	is_int(fitting, count, "every step of %s fits %s", sequence, example);
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 	context_free(ctx);
 	free(path);
 }

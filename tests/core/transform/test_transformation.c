@@ -130,7 +130,7 @@ static void sequence_is(struct library *lib, const char *sequence, const char *b
 		transformation_free(t);
 	}
 	is_int(calls, want, "%s: questions to a model in all", sequence);
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 }
 
 static void test_shipped(void)
@@ -181,7 +181,7 @@ static void test_shipped(void)
 	is_int(library_sequence(lib, "matmul-fp32-hlsl", &names, &count, &e), 0, "a sequence");
 	is_int(count, 4, "has its transformations");
 	is_str(names[1], "tb-tiling", "in order");
-	library_names_free(names, count);
+	mem_free_texts(names, count);
 	library_free(lib);
 }
 
