@@ -25,8 +25,8 @@ function ok(good, what, why) {
 }
 
 const me = { name: 'sdk-drive', version: '1.0.0' };
-const source = readFileSync('examples/matmul-fp32-hlsl.peak.md', 'utf8');
-const patience = { timeout: 120000 };
+const source = readFileSync(folder + '/scale.peak.md', 'utf8');
+const patience = { timeout: 300000 };
 
 // Version 1 of the package takes a result schema between parameters and options.
 function call(client, name, args, more = {}) {
@@ -52,7 +52,7 @@ async function drive(who, client, transport, workflow, budget) {
 		const at = { at: workflow, device: 'hlsl:0', wait_s: 45 };
 		const created = await settle(client, 'context_create', { name: workflow, source });
 		ok(created?.workflow === workflow, `${who}: a context is created`, JSON.stringify(created));
-		const transformed = await settle(client, 'transform', { ...at, transformation: 'refactor', model: 'replay:matmul-fp32-hlsl', samples: 2 });
+		const transformed = await settle(client, 'transform', { ...at, transformation: 'sum', model: 'replay:sum', samples: 2 });
 		ok(transformed?.state === 'done' && transformed.result.checkpoint > 1, `${who}: a transformation is replayed`, JSON.stringify(transformed));
 		const validated = await settle(client, 'validate', { ...at, samples: 2 });
 		ok(validated?.result?.passed === true, `${who}: the result is valid`, JSON.stringify(validated));
@@ -62,7 +62,7 @@ async function drive(who, client, transport, workflow, budget) {
 		ok(heard.length > 0 && heard.every((p, i) => i === 0 || p.progress > heard[i - 1].progress || heard[i - 1].total !== p.total),
 			`${who}: progress is heard, and increases`, JSON.stringify(heard));
 		const log = await settle(client, 'workflow', { action: 'log', name: workflow });
-		ok(log?.checkpoints.map(c => c.by).join() === 'refactor,root', `${who}: the log shows it`, JSON.stringify(log));
+		ok(log?.checkpoints.map(c => c.by).join() === 'sum,root', `${who}: the log shows it`, JSON.stringify(log));
 		const refused = await call(client, 'tune', { at: 'nothing-of-that-name' });
 		ok(refused.isError === true, `${who}: a wrong name is an error that a model can read`, JSON.stringify(refused));
 		const prompt = await client.getPrompt({ name: 'optimize-step', arguments: { workflow } });
