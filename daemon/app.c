@@ -13,7 +13,7 @@
 #include "core/workers/binaries.h"
 #include "daemon/tools/tools.h"
 
-enum { REFERENCE_BYTES = 1 << 30, BINARIES_MIB = 1024 };
+enum { REFERENCES_MIB = 1024, BINARIES_MIB = 1024 };
 
 enum { SLOW_THREADS = 2, SLOW_QUEUED = 64 };
 #define LAST_CALLS_NS (10 * CLOCK_S) /* how long the end waits for running handlers */
@@ -67,15 +67,21 @@ struct library *app_library(const char *share)
 	return all;
 }
 
+/* MiB from the environment. */
+static uint64_t bytes_of(const char *variable, uint64_t mib)
+{
+	const char *set = getenv(variable);
+	return (set && *set ? strtoull(set, NULL, 10) : mib) << 20;
+}
+
 /* The cache of compiled kernels in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0 keeps none. */
 static struct binaries *open_binaries(void)
 {
-	const char *set = getenv("PEAKD_BINARIES_MB"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	uint64_t mib = set && *set ? strtoull(set, NULL, 10) : BINARIES_MIB;
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *folder = cache && *cache ? mem_fmt("%s/peakd/binaries", cache)
 		       : home && *home ? mem_fmt("%s/.cache/peakd/binaries", home)
 				       : NULL;
-	struct binaries *b = folder ? binaries_new(folder, mib << 20) : NULL;
+	struct binaries *b = folder ? binaries_new(folder, bytes_of("PEAKD_BINARIES_MB", BINARIES_MIB)) : NULL;
 	free(folder);
 	return b;
 }
@@ -112,7 +118,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	if (rc < 0)
 		return rc;
 	app->work.pool = pool_new(&pool);
-	app->work.references = references_new(REFERENCE_BYTES);
+	app->work.references = references_new(bytes_of("PEAKD_REFERENCES_MB", REFERENCES_MIB));
 	app->work.binaries = open_binaries();
 	app->work.library = app_library(app->share);
 	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"),

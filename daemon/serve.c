@@ -23,6 +23,7 @@
 #include "core/record/store.h"
 #include "core/workers/child.h"
 #include "daemon/app.h"
+#include "daemon/pages.h"
 #include "daemon/socket.h"
 #include "mcp/http.h"
 
@@ -180,49 +181,6 @@ static int read_options(struct serve *s, struct err *e)
 	return rc;
 }
 
-/* --- plain pages beside /mcp, for people, probes and monitoring --------------------------------------------------------------- */
-
-static void page_home(void *user, struct mcp_http_page *page)
-{
-	const struct app *app = user;
-	char since[32];
-	page->content_type = "text/html; charset=utf-8";
-	buf_addf(&page->body,
-		 "<!doctype html>\n<title>peakd</title>\n<h1>peakd %s</h1>\n"
-		 "<p>Makes GPU kernels faster together with a language model; serving since %s.</p>\n"
-		 "<p>MCP is at <code>/mcp</code> (Streamable HTTP): give this address to an MCP client, or let it start "
-		 "<code>peakd stdio</code>.</p>\n"
-		 "<p><a href=\"/metrics\">/metrics</a> has figures, <a href=\"/healthz\">/healthz</a> is for probes. "
-		 "<code>peakd help</code> lists the commands.</p>\n",
-		 PEAKD_VERSION, clock_iso(app->started_ms, since));
-}
-
-static void page_health(void *user, struct mcp_http_page *page)
-{
-	(void)user;
-	buf_adds(&page->body, "ok\n");
-}
-
-static void figure(struct buf *out, const char *name, const char *type, const char *help, double value)
-{
-	buf_addf(out, "# HELP peakd_%s %s\n# TYPE peakd_%s %s\npeakd_%s %.15g\n", name, help, name, type, name, value);
-}
-
-static void page_metrics(void *user, struct mcp_http_page *page)
-{
-	struct app *app = user;
-	struct mcp_server_stats stats = mcp_server_stats(app->mcp);
-	struct buf *out = &page->body;
-	page->content_type = "text/plain; version=0.0.4; charset=utf-8";
-	figure(out, "uptime_seconds", "gauge", "Seconds since the start.", (double)(clock_wall_ms() - app->started_ms) / 1e3);
-	figure(out, "jobs", "gauge", "Jobs that run or wait.", engine_busy(app->engine));
-	figure(out, "mcp_calls", "gauge", "Calls that are being answered.", (double)stats.running);
-	figure(out, "mcp_sessions", "gauge", "Sessions of clients of the older protocol.", (double)stats.sessions);
-	figure(out, "mcp_requests_total", "counter", "Requests received.", (double)stats.requests);
-	figure(out, "mcp_errors_total", "counter", "Requests answered with a protocol error.", (double)stats.errors);
-	figure(out, "mcp_cancelled_total", "counter", "Calls cancelled.", (double)stats.cancelled);
-}
-
 /* --- starting ------------------------------------------------------------------------------------------------------------ */
 
 /* Called before any thread exists, so that all inherit the mask and signals arrive on the descriptor alone, and none inherits
@@ -256,12 +214,6 @@ static void raise_files(void)
 
 static int start_http(struct serve *s, struct err *e)
 {
-	static const struct mcp_http_plain pages[] = {
-		{ "/", page_home, 1 },
-		{ "/healthz", page_health, 1 },
-		{ "/metrics", page_metrics, 0 },
-		{ NULL, NULL, 0 },
-	};
 	struct mcp_http_config config = {
 		.address = s->address,
 		.port = s->port,
@@ -270,7 +222,7 @@ static int start_http(struct serve *s, struct err *e)
 		.tls_key = s->key,
 		.allowed_hosts = (const char *const *)s->hosts,
 		.allowed_origins = (const char *const *)s->origins,
-		.plain = pages,
+		.plain = pages_table,
 		.user = s->app,
 	};
 	if (s->address == NULL)

@@ -69,6 +69,11 @@ SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS
 -- name: job_ended
 SELECT count(*) FROM job WHERE ended_ms > 0;
 
+-- name: job_count
+SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'queued') AS queued,
+       count(*) FILTER (WHERE state = 'interrupted') AS interrupted, count(*) FILTER (WHERE state = 'failed' AND ended_ms > ?1) AS failed
+FROM job WHERE state IN ('running', 'queued', 'interrupted', 'failed');
+
 -- name: job_state
 SELECT state, cancel FROM job WHERE id = ?1;
 
@@ -199,6 +204,33 @@ SELECT * FROM (
 	SELECT *, row_number() OVER (PARTITION BY device, params, name ORDER BY id DESC) AS age FROM metric
 	WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) AND (?3 IS NULL OR params = ?3))
 WHERE age = 1 ORDER BY name, device, params;
+
+-- Every figure of the record for /metrics. Parts of a search have jobs of their own, so optimize's device seconds would count twice.
+-- name: metric_totals
+SELECT 'peakd_job_records' AS name, 'kind="' || kind || '",state="' || state || '"' AS labels, count(*) AS value FROM job GROUP BY kind, state
+UNION ALL SELECT 'peakd_job_failures', 'kind="' || kind || '",code="' || coalesce(error_code, '') || '"', count(*) FROM job
+	WHERE state = 'failed' GROUP BY kind, error_code
+UNION ALL SELECT 'peakd_queue_seconds', '', coalesce(max(?1 - created_ms), 0) / 1000.0 FROM job WHERE state = 'queued'
+UNION ALL SELECT 'peakd_job_seconds', 'kind="' || kind || '"', sum(ended_ms - started_ms) / 1000.0 FROM job
+	WHERE ended_ms > started_ms AND started_ms > 0 GROUP BY kind
+UNION ALL SELECT 'peakd_device_seconds', 'kind="' || kind || '"', total(json_extract(result, '$.leased_seconds')) FROM job
+	WHERE kind <> 'optimize' AND json_valid(result) GROUP BY kind
+UNION ALL SELECT 'peakd_model_cost', '', total(json_extract(result, '$.money')) FROM job WHERE kind = 'optimize' AND json_valid(result)
+UNION ALL SELECT 'peakd_model_calls', 'provider=' || json_quote(provider) || ',outcome=' || json_quote(coalesce(outcome, '')), count(*)
+	FROM exchange GROUP BY provider, outcome
+UNION ALL SELECT 'peakd_model_tokens', 'provider=' || json_quote(provider) || ',direction="in"', total(max(tokens_in, 0))
+	FROM exchange GROUP BY provider
+UNION ALL SELECT 'peakd_model_tokens', 'provider=' || json_quote(provider) || ',direction="out"', total(max(tokens_out, 0))
+	FROM exchange GROUP BY provider
+UNION ALL SELECT 'peakd_model_tokens', 'provider=' || json_quote(provider) || ',direction="cached"', total(max(tokens_cached, 0))
+	FROM exchange GROUP BY provider
+UNION ALL SELECT 'peakd_model_seconds', 'provider=' || json_quote(provider), total(max(latency_ms, 0)) / 1000.0 FROM exchange GROUP BY provider
+UNION ALL SELECT 'peakd_verdicts', 'validator=' || json_quote(validator) || ',size=' || json_quote(size_kind) || ',verdict="' || verdict || '"',
+	count(*) FROM validation GROUP BY validator, size_kind, verdict
+UNION ALL SELECT 'peakd_configurations', 'status=' || json_quote(status), count(*) FROM measurement GROUP BY status
+UNION ALL SELECT 'peakd_checkpoints', 'status="' || status || '"', count(*) FROM checkpoint GROUP BY status
+UNION ALL SELECT 'peakd_workflows', '', count(*) FROM workflow
+UNION ALL SELECT 'peakd_database_bytes', '', page_count * page_size FROM pragma_page_count, pragma_page_size;
 
 -- name: workflow_add
 INSERT INTO workflow (name, root_id, head_id, created_ms, moved_ms) VALUES (?1, ?2, ?3, ?4, ?4) RETURNING id;

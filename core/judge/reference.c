@@ -89,6 +89,15 @@ void references_free(struct references *refs)
 	free(refs);
 }
 
+size_t references_bytes(struct references *refs, size_t *ret_limit)
+{
+	lock_take(&refs->lock);
+	size_t bytes = refs->bytes;
+	*ret_limit = refs->max_bytes;
+	lock_release(&refs->lock);
+	return bytes;
+}
+
 struct truth_memory *references_truths(struct references *refs)
 {
 	return refs->truths;

@@ -59,6 +59,8 @@ struct reference {
 /* Keeps references up to `max_bytes`; the least recently used ones go first. Shared by all jobs. */
 struct references *references_new(size_t max_bytes);
 void references_free(struct references *refs);
+/* Bytes that are kept now, and at most. */
+size_t references_bytes(struct references *refs, size_t *ret_limit);
 /* Which contexts compute the exact outputs, as it was chosen before (truth.h). Borrowed. */
 struct truth_memory *references_truths(struct references *refs);
 

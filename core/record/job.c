@@ -204,6 +204,21 @@ int job_ended(struct db *db, int64_t *ret_count, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
+static const struct layout_field count_fields[] = {
+	{ LAYOUT_AT(struct job_counts, running, INT) },
+	{ LAYOUT_AT(struct job_counts, queued, INT) },
+	{ LAYOUT_AT(struct job_counts, interrupted, INT) },
+	{ LAYOUT_AT(struct job_counts, failed, INT) },
+	{ .name = NULL },
+};
+static const struct layout count_layout = { "job_counts", sizeof(struct job_counts), count_fields };
+
+int job_count(struct db *db, int64_t since_ms, struct job_counts *ret_counts, struct err *e)
+{
+	int rc = query_one(db, "job_count", QUERY(QUERY_INT(since_ms)), &count_layout, ret_counts, e);
+	return rc < 0 ? rc : 0;
+}
+
 int job_recover(struct db *db, struct job_list *ret_list, struct err *e)
 {
 	static const struct outcome lost = {

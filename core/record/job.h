@@ -53,6 +53,12 @@ int job_list(struct db *db, const char *kind, bool live, int limit, struct job_l
 void job_fini(struct job *j);
 void job_list_fini(struct job_list *l);
 
+struct job_counts {
+	int64_t running, queued, interrupted, failed;
+};
+/* How many jobs are in these states; failed: since `since_ms` only. */
+int job_count(struct db *db, int64_t since_ms, struct job_counts *ret_counts, struct err *e);
+
 /* How many jobs have ended, in whatever way: a number that changes when one does. */
 int job_ended(struct db *db, int64_t *ret_count, struct err *e);
 

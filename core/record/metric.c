@@ -51,3 +51,21 @@ void metric_list_fini(struct metric_list *l)
 {
 	query_list_fini(&layout, l);
 }
+
+static const struct layout_field total_fields[] = {
+	{ LAYOUT_AT(struct metric_total, name, TEXT) },
+	{ LAYOUT_AT(struct metric_total, labels, TEXT) },
+	{ LAYOUT_AT(struct metric_total, value, REAL) },
+	{ .name = NULL },
+};
+static const struct layout total_layout = { "metric_total", sizeof(struct metric_total), total_fields };
+
+int metric_totals(struct db *db, int64_t now_ms, struct metric_total_list *ret_list, struct err *e)
+{
+	return query_all(db, "metric_totals", QUERY(QUERY_INT(now_ms)), &total_layout, ret_list, e);
+}
+
+void metric_total_list_fini(struct metric_total_list *l)
+{
+	query_list_fini(&total_layout, l);
+}

@@ -37,4 +37,18 @@ int metric_newest(struct db *db, int64_t checkpoint, const char *device, const c
 		  struct err *e);
 void metric_list_fini(struct metric_list *l);
 
+/* What the whole record adds up to, for /metrics (daemon/pages.c): jobs, exchanges with models, verdicts, configurations. */
+struct metric_total {
+	char *name;   /* the figure's, as Prometheus knows it */
+	char *labels; /* "kind=\"tune\",state=\"done\""; "" */
+	double value;
+};
+struct metric_total_list {
+	struct metric_total *at;
+	size_t count;
+};
+/* now_ms: wall clock. A scan of a few indexes and of small tables: milliseconds for a hundred thousand rows. */
+int metric_totals(struct db *db, int64_t now_ms, struct metric_total_list *ret_list, struct err *e);
+void metric_total_list_fini(struct metric_total_list *l);
+
 #endif

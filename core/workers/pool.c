@@ -64,6 +64,7 @@ struct pool {
 	unsigned compiling;       /* compile calls under way */
 	unsigned quiet;           /* timings of devices that share the CPU: under way or waiting to begin */
 	struct starter *starter;
+	unsigned long started, lost; /* processes since the start; lost: during a call */
 };
 
 /* --- lives ---------------------------------------------------------------------------------------------------------------- */
@@ -142,6 +143,24 @@ unsigned pool_compile_width(const struct pool *pool)
 	return pool->width;
 }
 
+void pool_figures(struct pool *pool, struct pool_figures *ret_figures,
+		  void (*each)(void *arg, const char *device, bool leased, unsigned waiting), void *arg)
+{
+	lock_take(&pool->lock);
+	*ret_figures = (struct pool_figures){ .started = pool->started, .lost = pool->lost };
+	for (unsigned i = 0; i < pool->width; i++)
+		ret_figures->alive += pool->compilers[i].interrupt_fd >= 0;
+	for (const struct device *d = pool->devices; d; d = d->next) {
+		unsigned waiting = 0;
+		for (const struct waiter *w = d->waiters; w; w = w->next)
+			waiting++;
+		ret_figures->alive += (d->candidate.interrupt_fd >= 0) + (d->reference.interrupt_fd >= 0);
+		if (each)
+			each(arg, d->facts.id, d->leased, waiting);
+	}
+	lock_release(&pool->lock);
+}
+
 /* --- calls ---------------------------------------------------------------------------------------------------------------- */
 
 /* One step with a look at the flag: the canceller sets the flag first and then looks for busy workers, so no call begins unseen
@@ -206,8 +225,12 @@ static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **r
 		*ret_body = NULL;
 		rc = -ERR_CANCELLED;
 	}
-	if (w->process.pid == 0)
+	if (w->process.pid == 0) {
 		worker_stop(w);
+		lock_take(&w->pool->lock);
+		w->pool->lost++;
+		lock_release(&w->pool->lock);
+	}
 	if (rc == -ERR_TIMEOUT) {
 		const char *said = strchr(e->text, ';'); /* what it said last */
 		char *words = mem_str(said ? said : "");
@@ -258,6 +281,7 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 	int second = fcntl(w->process.wire, F_DUPFD_CLOEXEC, 3);
 	lock_take(&w->pool->lock);
 	w->interrupt_fd = second;
+	w->pool->started++;
 	lock_release(&w->pool->lock);
 	rc = greet(w, e);
 	if (rc == 0 && w->device)

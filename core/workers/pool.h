@@ -32,6 +32,14 @@ struct pool *pool_new(const struct pool_config *config);
 void pool_free(struct pool *pool);
 unsigned pool_compile_width(const struct pool *pool);
 
+struct pool_figures {
+	unsigned alive;              /* processes */
+	unsigned long started, lost; /* since pool_new; lost: during a call, whatever ended them */
+};
+/* For /metrics and /healthz. each(arg, …), which may be NULL, is told every device that was ever leased, under the pool's lock. */
+void pool_figures(struct pool *pool, struct pool_figures *ret_figures,
+		  void (*each)(void *arg, const char *device, bool leased, unsigned waiting), void *arg);
+
 /* --- devices -------------------------------------------------------------------------------------------------------------- */
 
 /* Facts of every device of every backend, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A
