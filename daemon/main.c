@@ -9,25 +9,29 @@
 #include "daemon/serve.h"
 #include "daemon/verbs/verbs.h"
 
+enum { MAX_WORDS = 8 }; /* of a program in a sandbox */
+
 static int worker_run(const struct verb_line *line)
 {
-	(void)line;
-	return worker_main();
+	const char *argv[MAX_WORDS + 1] = { NULL };
+	for (size_t i = 0; i < line->word_count; i++)
+		argv[i] = line->words[i];
+	return line->word_count ? worker_become(argv) : worker_main();
 }
 
 static const struct verb worker_verb = {
 	.name = "worker",
 	.words = "",
-	.summary = "a child of the daemon: compiles, or owns one device (not for typing)",
+	.summary = "a child of the daemon: compiles, owns one device, or becomes a program in a sandbox (not for typing)",
 	.min_words = 0,
-	.max_words = 0,
+	.max_words = MAX_WORDS,
 	.run = worker_run,
 };
 
 static const struct verb *const verbs[] = {
-	&serve_verb,      &relay_verb,    &run_verb,      &study_verb,     &verbs_tune,  &verbs_validate,
-	&verbs_transform, &verbs_compare, &verbs_profile, &optimize_verb, &verbs_workflow, &verbs_draft, &verbs_devices,
-	&verbs_jobs,      &drain_verb,    &knowledge_verb, &trajectories_verb, &vacuum_verb,   &selftest_verb,  &worker_verb,
+	&serve_verb,    &relay_verb,    &run_verb,       &study_verb,        &verbs_tune,  &verbs_validate, &verbs_transform,
+	&verbs_compare, &verbs_profile, &optimize_verb,  &verbs_workflow,    &verbs_draft, &import_verb,    &verbs_devices,
+	&verbs_jobs,    &drain_verb,    &knowledge_verb, &trajectories_verb, &vacuum_verb, &selftest_verb,  &worker_verb,
 };
 
 static int help(void)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -187,12 +188,10 @@ static void allow_drivers(struct sandbox_files *f)
 					    "/proc/filesystems",
 					    "/proc/sys/vm",
 					    "/proc/sys/kernel" };
-	static const char *const use[] = {
-		"/dev/null",      "/dev/zero",    "/dev/random",
-		"/dev/urandom",   "/dev/dri",     "/dev/dxg",
-		"/dev/kfd",       "/dev/udmabuf", "/proc/self" /* where drivers name their threads */,
-		"/tmp/nvidia-mps"
-	};
+	static const char *const use[] = { "/dev/null",      "/dev/zero",    "/dev/random",
+					   "/dev/urandom",   "/dev/dri",     "/dev/dxg",
+					   "/dev/kfd",       "/dev/udmabuf", "/proc/self" /* where drivers name their threads */,
+					   "/tmp/nvidia-mps" };
 	for (size_t i = 0; i < MEM_COUNT(read); i++)
 		sandbox_files_allow(f, read[i], SANDBOX_FILES_READ);
 	for (size_t i = 0; i < MEM_COUNT(use); i++)
@@ -210,8 +209,7 @@ static void allow_drivers(struct sandbox_files *f)
 /* --- entering and closing ----------------------------------------------------------------------------------------- */
 
 /* *ret_writes: the role may write files. */
-static int enter_files(int abi, enum sandbox_role role, const struct sandbox_needs *needs, bool *ret_writes,
-		       struct err *e)
+static int enter_files(int abi, enum sandbox_role role, const struct sandbox_needs *needs, bool *ret_writes, struct err *e)
 {
 	struct sandbox_files f;
 	struct stat st;
@@ -220,10 +218,10 @@ static int enter_files(int abi, enum sandbox_role role, const struct sandbox_nee
 		return rc;
 	for (unsigned i = 0; i < needs->read_count; i++)
 		if (stat(needs->read[i], &st) == 0 && S_ISDIR(st.st_mode))
-			sandbox_files_allow(&f, needs->read[i], SANDBOX_FILES_READ);
+			sandbox_files_allow(&f, needs->read[i], role == SANDBOX_PROGRAM ? SANDBOX_FILES_RUN : SANDBOX_FILES_READ);
 		else
 			allow_folder_of(&f, needs->read[i]);
-	if (role == SANDBOX_DEVICE)
+	if (role != SANDBOX_COMPILE)
 		allow_drivers(&f);
 	*ret_writes = role == SANDBOX_COMPILE && needs->scratch && make_scratch(&f);
 	rc = sandbox_files_close(&f, e);
@@ -239,8 +237,7 @@ static int refuse(const struct err *why, struct err *e)
 		       why->text);
 }
 
-int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const struct sandbox_needs *needs,
-		  struct err *e)
+int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const struct sandbox_needs *needs, struct err *e)
 {
 	struct err why = ERR_INIT;
 	bool writes = k->landlock == 0;
@@ -266,5 +263,52 @@ int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const 
 int sandbox_close(const struct sandbox_kernel *k, struct err *e)
 {
 	struct err why = ERR_INIT;
-	return k->off || !k->seccomp || sandbox_calls_close(&why) == 0 ? 0 : refuse(&why, e);
+	return k->off || !k->seccomp || sandbox_calls_close(false, &why) == 0 ? 0 : refuse(&why, e);
+}
+
+/* --- another program -------------------------------------------------------------------------------------------------- */
+
+/* Where it is, as the shell would find it; "" when it is nowhere. */
+static void find_program(const char *name, char path[PATH_MAX])
+{
+	const char *at = getenv("PATH");
+	snprintf(path, PATH_MAX, "%s", strchr(name, '/') ? name : "");
+	for (; at && *at && *path == '\0'; at += strcspn(at, ":"), at += *at == ':') {
+		snprintf(path, PATH_MAX, "%.*s/%s", (int)strcspn(at, ":"), at, name);
+		if (access(path, X_OK) != 0)
+			*path = '\0';
+	}
+}
+
+/* PREFIX of PREFIX/bin/NAME, where an interpreter's libraries lie. */
+static void need_prefix(struct sandbox_needs *needs, const char *path)
+{
+	char *to = needs->read[needs->read_count];
+	snprintf(to, PATH_MAX, "%s", path);
+	for (int i = 0; i < 2 && strrchr(to, '/'); i++)
+		*strrchr(to, '/') = '\0';
+	needs->read_count += *to != '\0';
+}
+
+int sandbox_exec(char *const *argv, struct err *e)
+{
+	struct sandbox_kernel kernel = sandbox_probe();
+	struct sandbox_needs needs = { .read = { "/usr", "/lib", "/lib64" }, .read_count = 3 };
+	struct err why = ERR_INIT;
+	char path[PATH_MAX], real[PATH_MAX];
+	find_program(argv[0], path);
+	if (*path == '\0')
+		return err_set(e, ERR_NOT_FOUND, "%s is in no folder of $PATH", argv[0]);
+	/* A virtual environment's interpreter is a link, and both ends have libraries. */
+	need_prefix(&needs, path);
+	if (realpath(path, real))
+		need_prefix(&needs, real);
+	sandbox_start();
+	int rc = sandbox_enter(&kernel, SANDBOX_PROGRAM, &needs, e);
+	if (rc == 0 && !kernel.off && kernel.seccomp && sandbox_calls_close(true, &why) < 0)
+		rc = refuse(&why, e);
+	if (rc < 0)
+		return rc;
+	execv(path, argv);
+	return err_sys(e, errno, "%s cannot be executed", path);
 }

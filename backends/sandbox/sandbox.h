@@ -15,6 +15,7 @@
 enum sandbox_role {
 	SANDBOX_COMPILE, /* reads what its compilers need (struct sandbox_needs), and nothing else of the machine */
 	SANDBOX_DEVICE,  /* also reads distribution and driver files, and uses the GPU's device files; writes no file */
+	SANDBOX_PROGRAM, /* the same for another program, which it also executes (sandbox_exec) */
 };
 
 /* What this kernel offers, and what the user wants. */
@@ -42,11 +43,13 @@ void sandbox_start(void);
 /* Applies Landlock to this thread and all that it will start, then the role's limits. Call it once, before a driver
  * starts threads: Landlock binds threads, not processes. -ERR_UNSUPPORTED: the kernel offers it but refuses; says how
  * to go on without. */
-int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, const struct sandbox_needs *needs,
-		  struct err *e);
+int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, const struct sandbox_needs *needs, struct err *e);
 /* Applies seccomp to all threads: no sockets, programs, processes, tracing, mounts, kernel interfaces. Call it after
  * the driver is open, since its start may need some of these. Errors as above. */
 int sandbox_close(const struct sandbox_kernel *kernel, struct err *e);
+/* Becomes the program argv[0] (searched in $PATH when it has no slash) in a sandbox: it reads what a device worker reads, and the folder
+ * that it is installed in; it starts no other process and opens no network. Returns only when that fails. */
+int sandbox_exec(char *const *argv, struct err *e);
 /* Before the worker ends: removes the scratch folder, if it has one. */
 void sandbox_end(void);
 

@@ -9,6 +9,7 @@
 
 enum sandbox_files_use {
 	SANDBOX_FILES_READ,    /* read files and list folders */
+	SANDBOX_FILES_RUN,     /* the same, and execute programs */
 	SANDBOX_FILES_DEVICE,  /* read, write, ioctl, but create nothing */
 	SANDBOX_FILES_SCRATCH, /* everything except executing */
 	SANDBOX_FILES_EMPTY,   /* list, and remove empty folders */
@@ -37,7 +38,7 @@ void sandbox_files_fini(struct sandbox_files *f);
 bool sandbox_calls_offered(void);
 /* Refuses, with EPERM and in every thread, the system calls that no compiler and no working GPU driver needs. A list of
  * what is denied, not of what is allowed: drivers are closed and change, and what they do (ioctl, mmap, futex) is up to
- * them. Needs no_new_privs. */
-int sandbox_calls_close(struct err *e);
+ * them. may_execute: this process may still become another program, which keeps the filter. Needs no_new_privs. */
+int sandbox_calls_close(bool may_execute, struct err *e);
 
 #endif

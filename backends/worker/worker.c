@@ -284,3 +284,11 @@ int worker_main(void)
 	runs_free(w.runs);
 	return status;
 }
+
+int worker_become(const char *const *argv)
+{
+	struct err e = ERR_INIT;
+	sandbox_exec((char *const *)argv, &e);
+	fprintf(stderr, "%s\n", e.text);
+	return 1;
+}

@@ -174,7 +174,13 @@ char *context_line(const struct context *ctx, const char *region, long line)
 const char *context_reference(const struct context *ctx)
 {
 	const struct document_block *b = document_find(ctx->doc, DOCUMENT_REFERENCE);
-	return b ? b->text : NULL;
+	return b && !b->python ? b->text : NULL;
+}
+
+const char *context_oracle(const struct context *ctx)
+{
+	const struct document_block *b = document_find(ctx->doc, DOCUMENT_REFERENCE);
+	return b && b->python ? b->text : NULL;
 }
 
 /* --- changed copies ----------------------------------------------------------------------------------------------- */

@@ -52,6 +52,9 @@ char *context_line(const struct context *ctx, const char *region, long line);
 /* Device code that replaces the device region when a reference is computed (always launched by the root context's host
  * code, with its macros); NULL when the context has none. */
 const char *context_reference(const struct context *ctx);
+/* Python code that says what the outputs are, from a ```python reference fence; NULL when the context has none. core/judge/oracle.h
+ * runs it. Borrowed. */
+const char *context_oracle(const struct context *ctx);
 /* Inputs, tuning parameters, constraints, options, precision, … as typed data. Borrowed. */
 const struct spec *context_spec(const struct context *ctx);
 

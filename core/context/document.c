@@ -11,6 +11,8 @@
 
 enum { FILE_MAX = 4 << 20, DEVICE_MAX = 1 << 20, HOST_MAX = 32 << 10 };
 
+#define PYTHON_REFERENCE "python reference"
+
 static const char *const part_names[DOCUMENT_PARTS] = { "device code", "macros", "host code", "reference" };
 
 /* Every field of a context, in canonical order. */
@@ -61,6 +63,7 @@ static int part_of(const char *info)
 		{ "cuda reference", DOCUMENT_REFERENCE },
 		{ "hip reference", DOCUMENT_REFERENCE },
 		{ "hlsl reference", DOCUMENT_REFERENCE },
+		{ PYTHON_REFERENCE, DOCUMENT_REFERENCE },
 	};
 	for (size_t k = 0; k < MEM_COUNT(known); k++)
 		if (strcmp(info, known[k].info) == 0)
@@ -82,10 +85,12 @@ static int check_info(struct reader *r, const char *info, int line, int *ret_par
 	if (*ret_part < 0)
 		return err_set(
 			r->e, ERR_INPUT,
-			"%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host or ```%s reference",
+			"%s:%d: unknown fence ```%s; expected ```%s (device code), ```macros, ```lua host, ```%s reference or "
+			"```" PYTHON_REFERENCE,
 			r->file, line, info, *backend ? backend : "cuda", *backend ? backend : "cuda");
 	size_t n = strcspn(info, " ");
-	bool language = *ret_part == DOCUMENT_DEVICE || (*ret_part == DOCUMENT_REFERENCE && info[n]);
+	bool language =
+		*ret_part == DOCUMENT_DEVICE || (*ret_part == DOCUMENT_REFERENCE && info[n] && strcmp(info, PYTHON_REFERENCE) != 0);
 	if (language && *backend && (strlen(backend) != n || strncmp(info, backend, n) != 0))
 		return err_set(r->e, ERR_INPUT, "%s:%d: a ```%.*s fence in a context for backend %s; expected ```%s", r->file, line,
 			       (int)n, info, backend, backend);
@@ -115,6 +120,7 @@ static int read_block(struct reader *r, const struct markdown_block *fence, cons
 {
 	char *info = front_matter_collapse(fence->info, fence->info_len);
 	int part, rc = check_info(r, info, fence->line, &part);
+	bool python = strcmp(info, PYTHON_REFERENCE) == 0;
 	free(info);
 	if (rc < 0)
 		return rc;
@@ -126,6 +132,7 @@ static int read_block(struct reader *r, const struct markdown_block *fence, cons
 		.prose = trim_prose(prose, (size_t)(fence->start - prose)),
 		.text = mem_strn(fence->body, fence->body_len),
 		.line = fence->line + 1,
+		.python = python,
 	};
 	rc = document_check(b->part, b->text, r->e);
 	return rc < 0 ? err_wrap(r->e, "%s:%d", r->file, fence->line) : 0;
@@ -262,7 +269,7 @@ const struct document_block *document_find(const struct document *doc, enum docu
 	return NULL;
 }
 
-void document_set(struct document *doc, enum document_part part, const char *text)
+struct document_block *document_set(struct document *doc, enum document_part part, const char *text)
 {
 	size_t n = strlen(text), k = 0;
 	char *copy = n && text[n - 1] != '\n' ? mem_fmt("%s\n", text) : mem_str(text);
@@ -278,6 +285,7 @@ void document_set(struct document *doc, enum document_part part, const char *tex
 	}
 	free(doc->blocks[k].text);
 	doc->blocks[k].text = copy;
+	return &doc->blocks[k];
 }
 
 /* --- edits of the front matter ------------------------------------------------------------------------------------ */
@@ -402,7 +410,7 @@ static struct document *overlay(const struct document *whole, struct document *p
 			take_field(doc, &part->front, k);
 	}
 	for (size_t k = 0; k < part->block_count; k++)
-		document_set(doc, part->blocks[k].part, part->blocks[k].text);
+		document_set(doc, part->blocks[k].part, part->blocks[k].text)->python = part->blocks[k].python;
 	return doc;
 }
 
@@ -444,7 +452,11 @@ static void write_block(const struct document_block *b, const char *backend, str
 {
 	char *fence = mem_new(markdown_ticks(b->text, false) + 1, 1);
 	memset(fence, '`', markdown_ticks(b->text, false));
-	buf_addf(out, "%s%s", fence, b->part == DOCUMENT_MACROS ? "macros" : b->part == DOCUMENT_HOST ? "lua host" : backend);
+	buf_addf(out, "%s%s", fence,
+		 b->part == DOCUMENT_MACROS ? "macros"
+		 : b->part == DOCUMENT_HOST ? "lua host"
+		 : b->python                ? "python"
+					    : backend);
 	buf_adds(out, b->part == DOCUMENT_REFERENCE ? " reference\n" : "\n");
 	buf_addf(out, "%s%s\n", b->text, fence);
 	free(fence);

@@ -17,6 +17,7 @@ struct document_block {
 	char *prose; /* in front of the fence, without blank lines around it; "" when there is none */
 	char *text;  /* between the fences, byte for byte, ending in a newline unless empty */
 	int line;    /* of the first line of text, in the file; 0 when an edit made it */
+	bool python; /* a reference in Python, which an oracle runs (core/judge/oracle.c) */
 };
 
 struct document {
@@ -37,8 +38,8 @@ struct document *document_copy(const struct document *doc);
 
 /* NULL when the document has no such block. */
 const struct document_block *document_find(const struct document *doc, enum document_part part);
-/* Replaces or adds a block; the text is copied, and gets a newline at its end. */
-void document_set(struct document *doc, enum document_part part, const char *text);
+/* Replaces or adds a block and returns it; the text is copied, and gets a newline at its end. */
+struct document_block *document_set(struct document *doc, enum document_part part, const char *text);
 /* -ERR_INPUT, without a place, for a text that is too large, empty or not UTF-8. */
 int document_check(enum document_part part, const char *text, struct err *e);
 

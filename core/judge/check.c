@@ -26,6 +26,7 @@ void check_fini(struct check *c)
 	free(c->reason);
 	free(c->output);
 	free(c->log);
+	free(c->by);
 	free(c->weak);
 	*c = (struct check){ 0 };
 }
@@ -260,6 +261,7 @@ int check_execution(const struct reference_source *j, struct trial *t, const str
 	} else {
 		c.tells = reference->tells;
 		c.weak = mem_str(reference->weak);
+		c.by = mem_str(reference->by);
 		rc = trial_execute(t, input, patience(reference), &c.device_ns, &why);
 		if (rc == 0)
 			rc = compare_outputs(t, input, reference, &c, &why);
@@ -375,6 +377,8 @@ char *check_details(const struct check *c)
 		 "allowed %.3g\n",
 		 c->output, (unsigned long long)f->elements, (unsigned long long)f->judged, (unsigned long long)f->mismatched,
 		 (unsigned long long)f->nan, (unsigned long long)f->untouched, c->error, c->tolerance);
+	if (c->by)
+		buf_addf(&out, "right outputs by %s\n", c->by);
 	struct reference_output shape = { .rank = c->rank };
 	memcpy(shape.dims, c->dims, sizeof shape.dims);
 	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES; i++) {

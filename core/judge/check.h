@@ -20,6 +20,7 @@ struct check {
 	uint64_t device_ns; /* of this execution */
 	bool tells;         /* the reference tells kernels from constants */
 	char *weak;         /* why it does not; NULL */
+	char *by;           /* the oracle that computed the right outputs; NULL: the baseline did */
 	char *log;          /* what was looked at, a line each: "passed with secret values"; NULL for a single execution */
 };
 

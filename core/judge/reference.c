@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
+#include "core/judge/oracle.h"
 #include "core/judge/reference_make.h"
 #include "core/judge/truth.h"
 #include "core/workers/resident.h"
@@ -40,6 +41,7 @@ struct references {
 	size_t bytes, max_bytes;
 	uint64_t clock;
 	struct truth_memory *truths;
+	struct oracle *oracle;
 };
 
 struct references *references_new(size_t max_bytes)
@@ -49,6 +51,7 @@ struct references *references_new(size_t max_bytes)
 	lock_bell_init(&r->bell);
 	r->max_bytes = max_bytes;
 	r->truths = truth_memory_new();
+	r->oracle = oracle_new();
 	return r;
 }
 
@@ -63,6 +66,7 @@ static void outputs_fini(struct reference *r)
 	free(r->outputs);
 	free(r->unfit);
 	free(r->weak);
+	free(r->by);
 	*r = (struct reference){ 0 };
 }
 
@@ -83,6 +87,7 @@ void references_free(struct references *refs)
 		entry_free(x);
 	}
 	truth_memory_free(refs->truths);
+	oracle_free(refs->oracle);
 	lock_bell_fini(&refs->bell);
 	lock_fini(&refs->lock);
 	free(refs->busy);
@@ -101,6 +106,11 @@ size_t references_bytes(struct references *refs, size_t *ret_limit)
 struct truth_memory *references_truths(struct references *refs)
 {
 	return refs->truths;
+}
+
+struct oracle *references_oracle(struct references *refs)
+{
+	return refs->oracle;
 }
 
 static struct entry *find_locked(struct references *refs, const char *key)

@@ -53,6 +53,7 @@ struct reference {
 	bool resident; /* values and bounds are on the device, in the process of references (core/workers/resident.h) */
 	bool tells;    /* some output does */
 	char *weak;    /* why none does; NULL: one does */
+	char *by;      /* the oracle that computed it; NULL: a context did; owned */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
@@ -63,6 +64,9 @@ void references_free(struct references *refs);
 size_t references_bytes(struct references *refs, size_t *ret_limit);
 /* Which contexts compute the exact outputs, as it was chosen before (truth.h). Borrowed. */
 struct truth_memory *references_truths(struct references *refs);
+
+/* The processes that answer for imported problems (oracle.h). Borrowed. */
+struct oracle *references_oracle(struct references *refs);
 
 /* Which reference: of an input size (inputs of `size`; tuning parameters in it are ignored), seed and kind of values. size:
  * borrowed. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/judge/bound.h"
+#include "core/judge/oracle.h"
 #include "core/judge/truth.h"
 #include "core/workers/resident.h"
 #include "core/workers/trial.h"
@@ -45,6 +46,7 @@ struct making {
 	struct raw *raw; /* one an output */
 	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays are */
 	double amplitude;
+	struct oracle_answer answer; /* the oracle's to the last execution */
 };
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
@@ -59,6 +61,36 @@ static struct trial_input input_of(const struct making *m)
 static int64_t timeout_of(const struct making *m)
 {
 	return m->q->values == PLAN_INTEGERS ? INTEGERS_NS : EVAL_EXECUTE_NS;
+}
+
+/* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. */
+static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
+{
+	int64_t start = clock_now();
+	if (t->worker)
+		return trial_execute(t, input, timeout_of(m), ret_ns, e);
+	struct oracle_question q = { .ctx = m->q->j->baseline,
+				     .plan = t->variant->plan,
+				     .params = m->q->params,
+				     .input = input,
+				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
+				     .cancel = m->q->j->ev->cancel };
+	oracle_answer_fini(&m->answer);
+	int rc = oracle_ask(references_oracle(m->q->j->ev->references), &q, &m->answer, e);
+	if (ret_ns)
+		*ret_ns = (uint64_t)(clock_now() - start);
+	return rc;
+}
+
+/* Output k of the last execution. *ret_bytes lies within *ret_answer, which the caller frees. */
+static int fetch(struct making *m, struct trial *t, size_t k, uint8_t **ret_answer, const uint8_t **ret_bytes, struct err *e)
+{
+	size_t len;
+	if (t->worker)
+		return trial_output(t, (uint32_t)k, ret_answer, ret_bytes, &len, e);
+	*ret_bytes = *ret_answer = m->answer.outputs[k].bytes;
+	m->answer.outputs[k].bytes = NULL;
+	return 0;
 }
 
 /* How the baseline says that its output of this name is judged. */
@@ -105,7 +137,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .flushed = flushed_inputs(m->spec),
-				     .rough = m->truth.kind == TRUTH_BASELINE && !exact,
+				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == m->r->outputs[k].type };
 }
 
@@ -147,15 +179,14 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 		const struct spec_array *a = array_of(m->spec, b->name);
 		struct reference_output *o = &m->r->outputs[m->r->output_count];
 		struct raw *raw = &m->raw[m->r->output_count++];
-		size_t len;
 		*o = (struct reference_output){ .name = mem_str(b->name),
 						.type = a ? a->type : b->type,
 						.rank = b->rank,
 						.judgement = a ? a->judged : judgement_default(b->type) };
 		memcpy(o->dims, b->dims, sizeof o->dims);
-		raw->truth_type = b->type;
+		raw->truth_type = t->worker ? b->type : m->answer.outputs[k].type;
 		o->elements = plan_buffer_logical(b);
-		int rc = m->r->resident ? keep_truth(m, t, k, e) : trial_output(t, (uint32_t)k, &raw->answer, &raw->truth, &len, e);
+		int rc = m->r->resident ? keep_truth(m, t, k, e) : fetch(m, t, k, &raw->answer, &raw->truth, e);
 		if (rc < 0)
 			return rc;
 		if (m->r->resident)
@@ -180,14 +211,12 @@ static struct bound_output bound_output_of(const struct making *m, size_t k)
 /* The truth from other inputs: which step it is. */
 static int run_again(struct making *m, struct trial *t, const struct trial_input *input, enum wire_truth_step which, struct err *e)
 {
-	int rc = trial_execute(t, input, timeout_of(m), NULL, e);
+	int rc = execute(m, t, input, NULL, e);
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		const uint8_t *bytes;
 		uint8_t *answer = NULL;
-		size_t len;
 		struct wire_truth_found found;
-		rc = m->r->resident ? step_truth(m, t, k, which, &found, e)
-				    : trial_output(t, (uint32_t)k, &answer, &bytes, &len, e);
+		rc = m->r->resident ? step_truth(m, t, k, which, &found, e) : fetch(m, t, k, &answer, &bytes, e);
 		if (rc < 0)
 			break;
 		if (m->r->resident)
@@ -218,21 +247,25 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 
 static int run_truth(struct making *m, struct err *e)
 {
-	struct variant v;
-	struct trial t;
+	struct variant v = { 0 };
+	struct trial t = { .variant = &v };
 	struct trial_input input = input_of(m);
-	int rc = variant_build(m->q->j->ev, m->truth.ctx, m->truth.params, m->q->j->facts, &v, e);
+	bool asks = truth_is_oracle(&m->truth);
+	int rc = asks ? host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e)
+		      : variant_build(m->q->j->ev, m->truth.ctx, m->truth.params, m->q->j->facts, &v, e);
 	if (rc < 0)
 		return rc;
-	rc = trial_begin(&t, m->q->process, &v, e);
-	if (rc < 0)
+	if (!asks && (rc = trial_begin(&t, m->q->process, &v, e)) < 0)
 		goto out;
-	rc = trial_execute(&t, &input, timeout_of(m), &m->r->execute_ns, e);
+	rc = execute(m, &t, &input, &m->r->execute_ns, e);
 	if (rc == 0)
 		rc = fetch_truth(m, &t, e);
+	if (rc == 0 && asks) {
+		m->r->by = m->answer.by;
+		m->answer.by = NULL;
+	}
 	/* 0: nothing can be perturbed. */
-	bool lifted = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BASELINE_LIFTED;
-	double amplitude = fmax(lifted ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
+	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
 	bool any = false, exact = is_exact_round(m->q->values);
 	for (size_t i = 0; i < v.plan->buffer_count; i++) {
 		const struct plan_buffer *b = &v.plan->buffers[i];
@@ -246,7 +279,8 @@ static int run_truth(struct making *m, struct err *e)
 	m->amplitude = any && !exact ? amplitude : 0;
 	if (rc == 0 && m->amplitude > 0)
 		rc = run_perturbed(m, &t, e);
-	trial_end(&t);
+	if (!asks)
+		trial_end(&t);
 out:
 	variant_fini(&v);
 	return rc;
@@ -487,6 +521,31 @@ static int run_baseline(struct making *m, struct err *e)
 	return rc;
 }
 
+/* An oracle in double has itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates
+ * may. Code that cannot run so has nothing beside it. */
+static int run_oracle_plain(struct making *m, struct err *e)
+{
+	const struct reference_making *q = m->q;
+	struct trial_input input = input_of(m);
+	struct plan *plan = NULL;
+	struct oracle_question question = { q->j->baseline, NULL, q->params, &input, false, q->j->ev->cancel };
+	int rc = host_run(q->j->baseline, q->params, q->j->facts, &plan, e);
+	oracle_answer_fini(&m->answer);
+	question.plan = plan;
+	if (rc == 0)
+		rc = oracle_ask(references_oracle(q->j->ev->references), &question, &m->answer, e);
+	if (rc == -ERR_INTERNAL) {
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+	}
+	for (size_t k = 0; rc == 0 && k < m->answer.count; k++) {
+		m->raw[k].baseline = m->raw[k].baseline_answer = m->answer.outputs[k].bytes;
+		m->answer.outputs[k].bytes = NULL;
+	}
+	plan_free(plan);
+	return rc;
+}
+
 /* What the baseline's plan says: whether the arrays of these sizes should stay on the device, and what products may round. */
 static int look_at_plan(struct making *m, struct err *e)
 {
@@ -495,7 +554,7 @@ static int look_at_plan(struct making *m, struct err *e)
 	int rc = host_run(q->j->baseline, q->params, q->j->facts, &plan, e);
 	if (rc < 0)
 		return rc;
-	m->r->resident = resident_suits(q->j->facts, plan);
+	m->r->resident = resident_suits(q->j->facts, plan) && context_oracle(q->j->baseline) == NULL;
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
@@ -518,9 +577,12 @@ static int make(struct making *m, struct err *e)
 	rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
 	if (rc == 0)
 		rc = run_truth(m, e);
-	if (rc == 0 && m->truth.kind != TRUTH_BASELINE)
+	bool alone = m->truth.kind == TRUTH_BASELINE || truth_is_oracle(&m->truth);
+	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);
-	for (size_t k = 0; rc == 0 && m->truth.kind == TRUTH_BASELINE && k < m->r->output_count; k++)
+	if (rc == 0 && m->truth.kind == TRUTH_ORACLE_DOUBLE)
+		rc = run_oracle_plain(m, e);
+	for (size_t k = 0; rc == 0 && alone && k < m->r->output_count; k++)
 		rc = make_bounds(m, NULL, k, e);
 	return rc < 0 ? rc : judge_reference(m, e);
 }
@@ -535,6 +597,7 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 		free(m.raw[k].moved);
 	}
 	free(m.raw);
+	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
 	bool integers = q->values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {

@@ -469,6 +469,8 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		check_fini(&r.check);
 	else
 		*ret_check = r.check;
+	if (rc == 0 && r.check.by)
+		buf_addf(&r.log, "right outputs by %s\n", r.check.by);
 	if (rc == 0)
 		ret_check->log = buf_steal(&r.log);
 	buf_fini(&r.log);

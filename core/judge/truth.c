@@ -12,6 +12,7 @@
 #include "core/context/lift.h"
 #include "core/context/space.h"
 #include "core/judge/bound.h"
+#include "core/judge/oracle.h"
 #include "core/workers/resident.h"
 #include "core/workers/trial.h"
 
@@ -19,7 +20,15 @@
  * more than rounding in f32 does where a context can judge at all, far less than a wrong lift. Decisions that rounding turns over
  * (a quantised value, an index) may differ in a few elements. */
 #define GROSS 0.05
-enum { REMEMBERED = 512, SAMPLES = 64, TRIES = 6, FASTER = 8, SMALL_BLOCK = 64, FLOATS_OFF = 1000 /* one of so many */, WHOLE_OFF = 50 };
+enum {
+	REMEMBERED = 512,
+	SAMPLES = 64,
+	TRIES = 6,
+	FASTER = 8,
+	SMALL_BLOCK = 64,
+	FLOATS_OFF = 1000 /* one of so many */,
+	WHOLE_OFF = 50
+};
 #define SLOW_NS (5 * CLOCK_MS) /* the truth runs some 80 times in a validation: above, a faster configuration is looked for */
 
 void truth_fini(struct truth *t)
@@ -28,6 +37,16 @@ void truth_fini(struct truth *t)
 	params_free(t->params);
 	free(t->why);
 	*t = (struct truth){ 0 };
+}
+
+bool truth_is_oracle(const struct truth *t)
+{
+	return t->kind == TRUTH_ORACLE_DOUBLE || t->kind == TRUTH_ORACLE;
+}
+
+bool truth_is_lifted(const struct truth *t)
+{
+	return t->kind == TRUTH_BLOCK_LIFTED || t->kind == TRUTH_BASELINE_LIFTED || t->kind == TRUTH_ORACLE_DOUBLE;
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------------------- */
@@ -445,8 +464,67 @@ static char *reason(const struct err *why)
 	return mem_fmt("in double it does not compile: %.*s", (int)strcspn(line, "\n"), line);
 }
 
+/* The oracle's outputs on declared values. */
+static int ask(const struct choosing *c, const struct plan *plan, bool in_double, struct outputs *ret_outputs, struct err *e)
+{
+	struct trial_input input = { .seed = 1 };
+	struct oracle_question q = { c->j->baseline, plan, c->params, &input, in_double, c->j->ev->cancel };
+	struct oracle_answer answer;
+	struct outputs out = { 0 };
+	size_t k = 0;
+	int rc = oracle_ask(references_oracle(c->j->ev->references), &q, &answer, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if (b->role != PLAN_OUT && b->role != PLAN_INOUT)
+			continue;
+		struct output o = { .name = mem_str(b->name), .type = b->type, .n = plan_buffer_logical(b) };
+		o.v = MEM_NEW_N(double, o.n + 1);
+		dtype_load_all(answer.outputs[k].type, answer.outputs[k].bytes, o.v, o.n);
+		*MEM_PUSH(out.at, out.count) = o;
+		k++;
+	}
+	oracle_answer_fini(&answer);
+	*ret_outputs = out;
+	return 0;
+}
+
+/* In double where the code runs so and gives nothing else; a code that runs only in double is taken so. */
+static int choose_oracle(const struct choosing *c, struct truth *t, struct err *e)
+{
+	struct outputs in_double = { 0 }, plain = { 0 };
+	struct plan *plan = NULL;
+	struct err why = ERR_INIT;
+	int rc = host_run(c->j->baseline, c->params, c->j->facts, &plan, e);
+	if (rc < 0)
+		return rc;
+	rc = ask(c, plan, true, &in_double, &why);
+	if (rc == 0 || why.code == ERR_INTERNAL)
+		rc = ask(c, plan, false, &plain, e);
+	else
+		*e = why;
+	if (rc == 0 && why.code == ERR_NONE)
+		compare(&in_double, &plain, &why);
+	if (rc == -ERR_INTERNAL && why.code == ERR_NONE) {
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+	}
+	if (rc == 0)
+		*t = (struct truth){ .kind = why.code == ERR_NONE ? TRUTH_ORACLE_DOUBLE : TRUTH_ORACLE,
+				     .ctx = context_ref(c->j->baseline),
+				     .params = params_copy(c->params),
+				     .why = why.code == ERR_NONE ? NULL : mem_str(why.text) };
+	outputs_fini(&in_double);
+	outputs_fini(&plain);
+	plan_free(plan);
+	return rc;
+}
+
 static int choose(const struct choosing *c, struct truth *t, struct err *e)
 {
+	if (context_oracle(c->j->baseline))
+		return choose_oracle(c, t, e);
 	struct context *block = NULL;
 	const struct context *plain = c->j->baseline;
 	struct err why = ERR_INIT;

@@ -1,20 +1,24 @@
-/* truth: which context computes the exact outputs that candidates are judged by: the `reference` block or else the baseline, lifted
- * to double (core/context/lift.h) where that works. reference.c runs it, as it is and on perturbed inputs. */
+/* truth: what computes the exact outputs that candidates are judged by: an oracle (oracle.h) where the context has a Python reference,
+ * else the `reference` block or the baseline, in double (core/context/lift.h) where that works. reference_make.c runs it, as it is and on
+ * perturbed inputs. */
 #ifndef PEAKD_CORE_JUDGE_TRUTH_H
 #define PEAKD_CORE_JUDGE_TRUTH_H
 
 #include "core/judge/reference.h"
 
-enum truth_kind { TRUTH_BLOCK_LIFTED, TRUTH_BLOCK, TRUTH_BASELINE_LIFTED, TRUTH_BASELINE };
+enum truth_kind { TRUTH_BLOCK_LIFTED, TRUTH_BLOCK, TRUTH_BASELINE_LIFTED, TRUTH_BASELINE, TRUTH_ORACLE_DOUBLE, TRUTH_ORACLE };
 
 struct truth {
 	enum truth_kind kind;
-	struct context *ctx; /* owned, as is everything here */
+	struct context *ctx; /* owned, as is everything here; of an oracle the baseline */
 	struct params
 		*params; /* to run it with: others of the same input sizes where the lifted kernel needs more than the device has */
 	char *why;       /* it is not lifted; NULL: it is */
 };
 void truth_fini(struct truth *t);
+bool truth_is_oracle(const struct truth *t);
+/* In double: no rounding of narrower types is in it. */
+bool truth_is_lifted(const struct truth *t);
 
 /* What was chosen before. Threads may share it. */
 struct truth_memory;

@@ -15,7 +15,7 @@
 extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_compare, verbs_profile, verbs_devices, verbs_jobs,
 	verbs_draft, verbs_workflow;
 /* A search and what explains it (optimize.c), scripts of many calls (run.c, study.c), texts of the daemon (knowledge.c), and verbs without a daemon (drain.c, selftest.c, vacuum.c, trajectories.c). */
-extern const struct verb optimize_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb, vacuum_verb;
+extern const struct verb optimize_verb, import_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb, vacuum_verb;
 
 /* Copies the options that were given into tool arguments of the same name, with '-' as '_'. The list ends with NULL. */
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...) __attribute__((sentinel));

@@ -17,7 +17,7 @@ LAYERS = {
     "base": (),
     "mcp": ("base/",),
     "backends": ("base/",),
-    "core": ("base/", "backends/wire/"),
+    "core": ("base/", "backends/wire/", "backends/values/fill.h"),  # the oracle's inputs are filled in the daemon
     "daemon": ("base/", "core/", "mcp/", "backends/worker/worker.h"),
 }
 # core's rooms, top to bottom: each includes itself and those below. Sub-rooms count as their parent.
@@ -28,7 +28,7 @@ GENERATED = {"embedded_files.h": ("base/embedded.c",), "judge_kernels.h": ("back
 # Which files may include a library's headers, by the start of their path.
 LIBRARIES = (
     (r"(vulkan|glslang|SPIRV|spirv|spirv-tools|dxc|hip|hsa|rocm_smi)/|cuda|nvrtc|nvml|cupti", ("backends/",)),
-    (r"jansson\.h", ("base/layout", "daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external",
+    (r"jansson\.h", ("base/layout", "daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external", "core/judge/oracle",
                      "core/search/simulate", "core/jobs/")),
     (r"sqlite3\.h", ("core/record/",)),
     (r"curl/", ("core/transform/llm", "daemon/")),

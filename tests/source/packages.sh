@@ -15,6 +15,9 @@ tests='perl python3 sqlite3 curl jq openssl procps clang clang-format clang-tidy
 # HIP backend that need them are skipped without.
 hip='libamdhip64-5 libamd-comgr2 clang-19 lld-19'
 
+# Optional: what the oracle of imported problems runs (docs/import.md); its tests are skipped without.
+torch='python3-torch'
+
 # Optional: the load generator of make bench-mcp.
 bench='wrk=wrk'
 
@@ -26,8 +29,9 @@ entries()
 		run) echo $run ;;
 		tests) echo $tests ;;
 		hip) echo $hip ;;
+		torch) echo $torch ;;
 		bench) echo $bench ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip and bench" >&2; exit 2 ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch and bench" >&2; exit 2 ;;
 		esac
 	done
 }

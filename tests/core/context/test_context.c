@@ -133,6 +133,12 @@ static void test_regions(void)
 	is_int(context_as_reference(ctx, &back, &e), -ERR_NOT_FOUND, "a context without a reference fence says so");
 	round_trip("with macros", context_render(with));
 	context_free(with);
+	is_int(context_with_source(ctx, "python.md", "```python reference\ndef run(): pass\n```\n", &with, &e), 0,
+	       "a reference in Python is added");
+	is_str(context_oracle(with), "def run(): pass\n", "a reference in Python is the oracle's");
+	ok(context_reference(with) == NULL && context_oracle(ctx) == NULL, "a reference in Python is no device code");
+	round_trip("with a reference in Python", context_render(with));
+	context_free(with);
 	struct context *shared = context_ref(ctx);
 	context_free(ctx);
 	is_str(context_kernel(shared), "sample", "a second owner keeps the context alive");

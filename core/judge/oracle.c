@@ -1,0 +1,369 @@
+/* oracle: see oracle.h. One question is a line of JSON and the inputs' bytes on the process's stdin; the answer is a line of JSON and the
+ * outputs' bytes on its stdout (docs/import.md). oracle.py is the other side. A process that answered waits for the next question about the
+ * same code; questions about other code get a process of their own. */
+#include "core/judge/oracle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "backends/values/fill.h"
+#include "base/clock.h"
+#include "base/embedded.h"
+#include "base/hash.h"
+#include "base/lock.h"
+#include "base/mem.h"
+#include "core/workers/child.h"
+
+enum { PROTOCOL = 1, SLICE_MS = 50, IDLE_MAX = 2, LINE_MAX_BYTES = 1 << 20 };
+#define ANSWER_NS (600 * CLOCK_S) /* one evaluation of a module on the CPU, in double */
+
+struct running {
+	struct hash code;
+	pid_t pid;
+	int to, from, complaints; /* our ends; complaints: a file in memory */
+};
+
+struct oracle {
+	struct lock lock;
+	struct running idle[IDLE_MAX]; /* oldest first */
+	size_t idle_count;
+};
+
+struct oracle *oracle_new(void)
+{
+	struct oracle *o = MEM_NEW(struct oracle);
+	lock_init(&o->lock, LOCK_LEAF);
+	return o;
+}
+
+/* *ret_said: the end of its stderr, as a clause; free(). May be NULL. */
+static void running_end(struct running *r, char **ret_said)
+{
+	struct buf said = BUF_INIT;
+	char piece[4096];
+	if (r->pid > 0)
+		child_end(r->pid);
+	if (ret_said && r->complaints >= 0) {
+		for (off_t at = 0, n; (n = pread(r->complaints, piece, sizeof piece, at)) > 0; at += n)
+			buf_add(&said, piece, (size_t)n);
+		*ret_said = child_last_words(&said);
+	}
+	buf_fini(&said);
+	child_close(&r->to);
+	child_close(&r->from);
+	child_close(&r->complaints);
+	r->pid = 0;
+}
+
+void oracle_free(struct oracle *o)
+{
+	if (o == NULL)
+		return;
+	for (size_t i = 0; i < o->idle_count; i++)
+		running_end(&o->idle[i], NULL);
+	lock_fini(&o->lock);
+	free(o);
+}
+
+void oracle_answer_fini(struct oracle_answer *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		free(a->outputs[i].bytes);
+	free(a->outputs);
+	free(a->by);
+	*a = (struct oracle_answer){ .count = 0 };
+}
+
+/* --- processes ------------------------------------------------------------------------------------------------------------------ */
+
+const char *oracle_python(void)
+{
+	const char *named = getenv("PEAKD_PYTHON");
+	return named && *named ? named : "python3";
+}
+
+char **oracle_command(const char *text)
+{
+	char own[4096];
+	ssize_t n = readlink("/proc/self/exe", own, sizeof own);
+	const char *const words[] = { "worker", "--", oracle_python(), "-IBc", text };
+	char **argv = MEM_NEW_N(char *, MEM_COUNT(words) + 2);
+	argv[0] = n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
+	for (size_t i = 0; i < MEM_COUNT(words); i++)
+		argv[i + 1] = (char *)words[i];
+	return argv;
+}
+
+static int start(const struct hash *code, struct running *ret_running, struct err *e)
+{
+	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
+	struct running r = { .code = *code, .to = -1, .from = -1, .complaints = memfd_create("peakd-oracle", MFD_CLOEXEC) };
+	char **argv = oracle_command(embedded_file("core/judge/oracle.py"));
+	int rc = 0;
+	if (r.complaints < 0 || pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
+		rc = err_sys(e, errno, "cannot make the pipes of the oracle");
+	if (rc == 0 && (rc = child_start(argv, in[0], out[1], r.complaints, &r.pid)) != 0) {
+		r.pid = 0;
+		rc = err_sys(e, rc, "cannot start the oracle's sandbox");
+	}
+	if (rc == 0) {
+		r.to = in[1];
+		r.from = out[0];
+		in[1] = out[0] = -1;
+		fcntl(r.to, F_SETFL, O_NONBLOCK);
+		fcntl(r.from, F_SETFL, O_NONBLOCK);
+		*ret_running = r;
+	} else {
+		running_end(&r, NULL);
+	}
+	for (int i = 0; i < 2; i++) {
+		child_close(&in[i]);
+		child_close(&out[i]);
+	}
+	free(argv[0]);
+	free(argv);
+	return rc;
+}
+
+/* A process that has read this code already; false without one. */
+static bool take_idle(struct oracle *o, const struct hash *code, struct running *ret_running)
+{
+	bool found = false;
+	lock_take(&o->lock);
+	for (size_t i = 0; i < o->idle_count && !found; i++)
+		if (strcmp(o->idle[i].code.hex, code->hex) == 0) {
+			*ret_running = o->idle[i];
+			memmove(o->idle + i, o->idle + i + 1, (--o->idle_count - i) * sizeof *o->idle);
+			found = true;
+		}
+	lock_release(&o->lock);
+	/* It ends by itself when nothing is asked for a while. */
+	if (found && child_has_ended(ret_running->pid)) {
+		running_end(ret_running, NULL);
+		found = false;
+	}
+	return found;
+}
+
+static void keep_idle(struct oracle *o, struct running *take_running)
+{
+	struct running gone = { .pid = 0, .to = -1, .from = -1, .complaints = -1 };
+	lock_take(&o->lock);
+	if (o->idle_count == IDLE_MAX) {
+		gone = o->idle[0];
+		memmove(o->idle, o->idle + 1, --o->idle_count * sizeof *o->idle);
+	}
+	o->idle[o->idle_count++] = *take_running;
+	lock_release(&o->lock);
+	running_end(&gone, NULL);
+}
+
+/* --- bytes ------------------------------------------------------------------------------------------------------------------------ */
+
+struct transfer {
+	struct running *r;
+	int64_t deadline;
+	const struct cancel *cancel;
+};
+
+/* Until the descriptor can be read or written. */
+static int wait_for(const struct transfer *t, int fd, short events, struct err *e)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+	for (;;) {
+		if (cancel_check(t->cancel, e) < 0)
+			return -ERR_CANCELLED;
+		if (clock_now() >= t->deadline)
+			return err_set(e, ERR_TIMEOUT, "the oracle did not answer within %d s", (int)(ANSWER_NS / CLOCK_S));
+		if (poll(&p, 1, SLICE_MS) > 0)
+			return 0;
+	}
+}
+
+static int send_all(const struct transfer *t, const void *bytes, size_t len, struct err *e)
+{
+	const uint8_t *at = bytes;
+	while (len) {
+		ssize_t n = write(t->r->to, at, len);
+		if (n < 0 && errno != EAGAIN && errno != EINTR)
+			return err_set(e, ERR_CRASH, "the oracle ended before it was asked");
+		if (n < 0 && wait_for(t, t->r->to, POLLOUT, e) < 0)
+			return -(int)e->code;
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+static int receive(const struct transfer *t, void *to, size_t len, struct err *e)
+{
+	uint8_t *at = to;
+	while (len) {
+		ssize_t n = read(t->r->from, at, len);
+		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+			return err_set(e, ERR_CRASH, "the oracle ended before it answered");
+		if (n < 0 && wait_for(t, t->r->from, POLLIN, e) < 0)
+			return -(int)e->code;
+		at += n > 0 ? n : 0;
+		len -= n > 0 ? (size_t)n : 0;
+	}
+	return 0;
+}
+
+/* --- question and answer ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_input(const struct plan_buffer *b)
+{
+	return b->role == PLAN_IN || b->role == PLAN_INOUT;
+}
+
+static bool is_output(const struct plan_buffer *b)
+{
+	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
+}
+
+static enum dtype type_of(const struct oracle_question *q, const struct plan_buffer *b)
+{
+	return q->in_double && dtype_is_float(b->type) ? DTYPE_F64 : b->type;
+}
+
+static json_t *array_of(const struct oracle_question *q, const struct plan_buffer *b)
+{
+	json_t *shape = json_array();
+	for (unsigned d = 0; d < b->rank; d++)
+		json_array_append_new(shape, json_integer(b->dims[d]));
+	return json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", dtype_name(type_of(q, b)), "declared",
+			 dtype_name(b->type), "shape", shape);
+}
+
+static char *question_line(const struct oracle_question *q)
+{
+	json_t *inputs = json_array(), *outputs = json_array(), *params = json_object();
+	for (size_t i = 0; i < q->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &q->plan->buffers[i];
+		if (is_input(b))
+			json_array_append_new(inputs, array_of(q, b));
+		if (is_output(b))
+			json_array_append_new(outputs, array_of(q, b));
+	}
+	for (size_t i = 0; i < q->params->count; i++) {
+		const struct param *p = &q->params->at[i];
+		if (!p->tuning)
+			json_object_set_new(params, p->name, p->is_float ? json_real(p->f) : json_integer(p->i));
+	}
+	json_t *all =
+		json_pack("{s:i, s:s, s:s, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", "reference", "source",
+			  context_oracle(q->ctx), "double", q->in_double, "params", params, "inputs", inputs, "outputs", outputs);
+	char *text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
+	char *line = mem_fmt("%s\n", text);
+	free(text);
+	json_decref(all);
+	return line;
+}
+
+/* Rows without padding, as Python sees them. In double they are still rounded to the declared type first, and perturbed afterwards. */
+static int send_inputs(const struct oracle_question *q, const struct transfer *t, struct err *e)
+{
+	struct fill_choice choice = { q->input->seed, q->input->values, q->input->perturbation, q->input->amplitude };
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
+		struct plan_buffer b = q->plan->buffers[i];
+		if (!is_input(&b))
+			continue;
+		b.rounded = b.type;
+		b.type = type_of(q, &b);
+		b.ld = b.dims[b.rank - 1];
+		b.bytes = plan_buffer_logical(&b) * dtype_size(b.type);
+		uint8_t *bytes = mem_new(b.bytes + 1, 1);
+		fill_chosen(&b, &choice, bytes);
+		rc = send_all(t, bytes, b.bytes, e);
+		free(bytes);
+	}
+	return rc;
+}
+
+static int read_line(const struct transfer *t, json_t **ret_line, struct err *e)
+{
+	struct buf line = BUF_INIT;
+	json_error_t where;
+	char c = 0;
+	int rc = 0;
+	while (rc == 0 && c != '\n' && line.len < LINE_MAX_BYTES)
+		if ((rc = receive(t, &c, 1, e)) == 0)
+			buf_addc(&line, c);
+	json_t *all = rc == 0 ? json_loadb(line.data, line.len, 0, &where) : NULL;
+	const char *why = json_string_value(json_object_get(all, "error"));
+	if (rc == 0 && !json_is_object(all))
+		rc = err_set(e, ERR_CRASH, "the oracle's answer is not a line of JSON");
+	else if (rc == 0 && why)
+		rc = err_set(e, json_is_true(json_object_get(all, "missing")) ? ERR_UNSUPPORTED : ERR_INTERNAL, "the oracle: %s",
+			     why);
+	buf_fini(&line);
+	if (rc < 0)
+		json_decref(all);
+	else
+		*ret_line = all;
+	return rc;
+}
+
+static int receive_outputs(const struct oracle_question *q, const struct transfer *t, struct oracle_answer *io_answer,
+			   struct err *e)
+{
+	json_t *line = NULL;
+	int rc = read_line(t, &line, e);
+	const char *by = json_string_value(json_object_get(line, "by"));
+	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &q->plan->buffers[i];
+		if (!is_output(b))
+			continue;
+		struct oracle_output *o = MEM_PUSH(io_answer->outputs, io_answer->count);
+		*o = (struct oracle_output){ .type = type_of(q, b) };
+		o->len = plan_buffer_logical(b) * dtype_size(o->type);
+		o->bytes = mem_new(o->len + 1, 1);
+		rc = receive(t, o->bytes, o->len, e);
+	}
+	if (rc == 0)
+		io_answer->by = mem_str(by ? by : "an oracle");
+	json_decref(line);
+	return rc;
+}
+
+int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_answer *ret_answer, struct err *e)
+{
+	const char *source = context_oracle(q->ctx);
+	struct hash code = hash_bytes(source, strlen(source));
+	struct oracle_answer answer = { .count = 0 };
+	struct running r;
+	int rc = take_idle(o, &code, &r) ? 0 : start(&code, &r, e);
+	if (rc < 0)
+		return rc;
+	struct transfer t = { &r, clock_now() + ANSWER_NS, q->cancel };
+	char *line = question_line(q), *said = NULL;
+	rc = send_all(&t, line, strlen(line), e);
+	if (rc == 0)
+		rc = send_inputs(q, &t, e);
+	/* A process that could not even start says why on stderr. */
+	if (rc == 0)
+		rc = receive_outputs(q, &t, &answer, e);
+	free(line);
+	/* After an error of the Python code the streams are in step: all inputs were read, and nothing else follows the line. */
+	if (rc == 0 || e->code == ERR_INTERNAL) {
+		keep_idle(o, &r);
+	} else {
+		running_end(&r, &said);
+		if (e->code == ERR_CRASH && said)
+			err_set(e, ERR_CRASH, "%s (%s)%s", e->text, oracle_python(), said);
+		free(said);
+	}
+	if (rc < 0)
+		oracle_answer_fini(&answer);
+	else
+		*ret_answer = answer;
+	return rc;
+}

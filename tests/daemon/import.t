@@ -1,0 +1,73 @@
+#!/bin/sh
+# Problems from elsewhere: `peakd import` and the oracle, on any device that runs HLSL. The definition in import/ is peakd's own.
+. "$(dirname "$0")/lib.sh"
+if [ -z "${PEAKD_PYTHON:-}" ]; then
+	PEAKD_PYTHON=$(for p in /usr/bin/python3 python3; do "$p" -c 'import torch' 2>/dev/null && echo "$p" && break; done)
+fi
+plain=$(command -v /usr/bin/python3 python3 | head -n 1)
+here=$root/tests/daemon/import
+db=$T/a.db
+
+import()
+{
+	timeout 120 "$peakd" import "$@" --backend hlsl --db "$db" >"$T/said" 2>&1
+}
+judge()
+{
+	timeout 300 "$peakd" validate "$1" --device hlsl:0 --samples 2 --db "$db" >"$T/said" 2>&1
+}
+# The definition with one change, beside its workloads.
+changed() # changed NAME SED
+{
+	mkdir -p "$T/$1"
+	cp "$here/workload.jsonl" "$T/$1/"
+	sed "$2" "$here/definition.json" >"$T/$1/definition.json"
+}
+
+# --- without torch ---------------------------------------------------------------------------------------------------------------
+mkdir "$T/bin"
+printf '#!/bin/sh\nexec %s -S "$@"\n' "$plain" >"$T/bin/python3"
+chmod +x "$T/bin/python3"
+PEAKD_PYTHON=$T/bin/python3 import "$here/definition.json" --out "$T/a.peak.md"
+is $? 0 "a definition imports without torch" "$(cat "$T/said")"
+has "$(cat "$T/said")" "note: the reference was not tried" "an import without torch says that the reference was not tried"
+has "$(cat "$T/a.peak.md")" "rows: int = {7, 64}" "workloads become input sizes"
+has "$(cat "$T/a.peak.md")" "hidden: 512" "constant axes become constants"
+has "$(cat "$T/a.peak.md")" "eps: f32 = {1e-05}" "scalar inputs get the workloads' values"
+has "$(cat "$T/a.peak.md")" "bytes: 4*rows*hidden + 4*hidden + 4*rows*hidden" "an import counts the bytes of all arrays"
+changed fp8 's/"shape": \["hidden"\], "dtype": "float32"/"shape": ["hidden"], "dtype": "float8_e4m3fn"/'
+PEAKD_PYTHON=$T/bin/python3 import "$T/fp8/definition.json"
+is $? 1 "a definition with fp8 is refused"
+has "$(cat "$T/said")" "weight: contexts cannot be imported with float8_e4m3fn" "the refusal of fp8 names the input in one line"
+changed blob ''
+sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
+PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
+has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
+need_hlsl 10 "$db"
+
+# --- with torch --------------------------------------------------------------------------------------------------------------------
+[ -n "$PEAKD_PYTHON" ] || skip_rest 9 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+export PEAKD_PYTHON
+db=$T/b.db
+import "$here/definition.json" empty
+is $? 0 "a definition imports with torch" "$(cat "$T/said")"
+judge empty
+is $? 1 "the empty kernel of an imported problem is refused"
+import "$here/definition.json" honest --kernel "$here/rms_norm.md"
+judge honest
+is $? 0 "an honest kernel of an imported problem is accepted" "$(cat "$T/said")"
+has "$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")" "right outputs by torch" \
+	"evidence names the oracle and its version"
+has "$(sqlite3 "$db" "SELECT details FROM validation WHERE verdict = 'passed'")" "in double" "the oracle runs in double"
+sed 's/s \/ hidden + eps/s \/ hidden/' "$here/rms_norm.md" >"$T/wrong.md"
+import "$here/definition.json" wrong --kernel "$T/wrong.md"
+judge wrong
+is $? 1 "a kernel that forgets a small term is refused by the oracle" "$(cat "$T/said")"
+has "$(cat "$T/said")" "right outputs by torch" "a refusal names the oracle"
+changed shape 's/return (v/return (v.sum(-1)[:, None]/; s/v.sum(-1)\[:, None\] \* weight)/v[:, :1])/'
+import "$T/shape/definition.json"
+has "$(cat "$T/said")" "y has the shape [7, 1], and [7, 512] is declared" "an import runs the smallest workload and compares shapes"
+changed file 's/def run(x, weight, eps):\\n/&    open(\\"\/etc\/passwd\\")\\n/'
+import "$T/file/definition.json"
+has "$(cat "$T/said")" "Permission denied" "a reference cannot read files of the machine"
+done_testing
