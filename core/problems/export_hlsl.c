@@ -51,13 +51,12 @@ static void declare_buffer(const struct context *ctx, const struct name *n, unsi
 	}
 }
 
-int export_hlsl_declare(const struct export_request *q, struct buf *out, bool *ret_half, struct err *e)
+int export_hlsl_declare(const struct context *ctx, const struct plan *plan, struct buf *out, bool *ret_half, struct err *e)
 {
 	struct names names = { 0 };
 	unsigned binding = 0;
 	bool scalars = false;
 	int rc = 0;
-	const struct plan *plan = q->plan;
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_launch *l = plan->ops[i].kind == PLAN_OP_LAUNCH ? &plan->ops[i].launch : NULL;
 		for (size_t k = 0; l && k < l->arg_count; k++) {
@@ -79,10 +78,10 @@ int export_hlsl_declare(const struct export_request *q, struct buf *out, bool *r
 			rc = err_set(e, ERR_UNSUPPORTED,
 				     "an argument has no name, and HLSL binds by name: pass variables, not expressions");
 		else if (!names.at[i].scalar)
-			declare_buffer(q->ctx, &names.at[i], &binding, out, ret_half);
+			declare_buffer(ctx, &names.at[i], &binding, out, ret_half);
 	}
 	for (size_t i = 0; i < names.count && rc == 0; i++)
-		if (names.at[i].scalar && occurs(q->ctx, names.at[i].is)) {
+		if (names.at[i].scalar && occurs(ctx, names.at[i].is)) {
 			buf_addf(out, "%s\t%s %s;\n", scalars ? "" : "[[vk::push_constant]] cbuffer peakd_scalars {\n",
 				 dtype_hlsl_scalar(names.at[i].type), names.at[i].is);
 			scalars = true;

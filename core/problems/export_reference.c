@@ -1,26 +1,28 @@
-/* export_reference: what an exported driver compares with; see export.h. */
+/* export_reference: what an exported check program compares with; see export.h. */
 #include "core/context/host.h"
 #include "core/context/space.h"
 #include "core/problems/export.h"
 
 /* The first point that host code does not prune. */
-static int first_plan(const struct context *ctx, const struct space *space, const struct facts *facts, struct params **ret_params,
-		      struct plan **ret_plan, struct err *e)
+static int first_accepted(const struct context *ctx, const struct space *space, const struct facts *facts,
+			  struct params **ret_params, struct err *e)
 {
-	int rc = err_set(e, ERR_PRUNED, "no configuration of the root is accepted at this input size");
+	int rc = err_set(e, ERR_PRUNED, "no configuration of the baseline is accepted at this input size");
 	for (size_t i = 0; i < space_count(space) && rc == -ERR_PRUNED; i++) {
 		struct params *params = space_at(space, i);
-		rc = host_run(ctx, params, facts, ret_plan, e);
+		struct plan *plan = NULL;
+		rc = host_run(ctx, params, facts, &plan, e);
 		if (rc == 0)
 			*ret_params = params;
 		else
 			params_free(params);
+		plan_free(plan);
 	}
 	return rc;
 }
 
 int export_reference(const struct context *root, const struct params *params, const struct facts *facts,
-		     struct context **ret_reference, struct params **ret_params, struct plan **ret_plan, struct err *e)
+		     struct context **ret_reference, struct params **ret_params, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct params *inputs = params_part(params, false);
@@ -34,7 +36,7 @@ int export_reference(const struct context *root, const struct params *params, co
 	if (rc == 0)
 		rc = space_new(ctx, facts, inputs, &space, e);
 	if (rc == 0)
-		rc = first_plan(ctx, space, facts, ret_params, ret_plan, &none);
+		rc = first_accepted(ctx, space, facts, ret_params, &none);
 	if (rc < 0 && none.code != ERR_NONE)
 		err_set(e, none.code, "%s", none.text);
 	if (rc == 0)

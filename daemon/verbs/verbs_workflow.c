@@ -228,7 +228,7 @@ const struct verb verbs_workflow = {
 		   "  branch NAME AT        starts a new workflow at a checkpoint\n"
 		   "  rename NAME NEW       gives a workflow another name\n"
 		   "  rm NAME               deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough\n"
-		   "  export AT             writes its fastest configuration as plain source files\n"
+		   "  export AT             writes its fastest validated configurations as a library for C, PyTorch, JAX and CuPy\n"
 		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
 		   "JSON, plain or gzipped):\n"
 		   "                        tunes start from them, and they are never quoted\n"
@@ -236,7 +236,7 @@ const struct verb verbs_workflow = {
 		   "NAME~2.\n",
 	.options =
 		(const struct verb_option[]){
-			{ "out", "DIR", "export: the folder for the files (default: here)" },
+			{ "out", "DIR", "export: the folder for the files (default: here; docs/export.md describes them)" },
 			{ "force", NULL, "export: overwrites files" },
 			{ "sizes", "SIZES", "export, import: the input size, as \"n=2048\"" },
 			{ "device", "D", "compare, export: the device whose times count" },

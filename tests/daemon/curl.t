@@ -23,7 +23,7 @@ has "$out" '"checkpoint":' "a transformation makes a checkpoint"
 has "$out" '"state":"accepted"' "transform_submit accepts the reader's own answer"
 has "$out" '"by":"refactor"' "workflow log shows the steps"
 has "$out" "+// C = A*B, one output element a thread" "workflow diff shows the change"
-has "$out" "matmul-fp32-hlsl.peak.md" "the winner is exported"
+has "$out" "matmul_fp32_hlsl.peak.md" "the winner is exported"
 has "$out" "curl" "a wrong name is answered with the right one"
 [ -s "$T/err" ] && sed 's/^/# /' "$T/err"
 done_testing

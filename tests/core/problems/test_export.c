@@ -1,4 +1,5 @@
-/* test_export: contexts exported as source files name their origin, compile without peakd, and refuse what cannot be written. */
+/* test_export: a context becomes a library that a C compiler builds without a toolkit. The library runs here against a fake driver that
+ * prints what it is asked for (fake_driver.h), so every launch, its arguments and the refusals are checked without a GPU. */
 #include "core/problems/export.h"
 
 #include <sys/stat.h>
@@ -12,30 +13,26 @@
 #include "tests/core/context/sample.h"
 #include "tests/tap.h"
 
-struct made {
-	struct context *ctx;
-	struct params *params;
-	struct plan *plan;
-};
-
-/* The first configuration of a context and its plan. */
-static struct made make(const char *text, const char *params)
+/* A configuration of a context, its plan, and bytes in place of a binary. */
+static struct variant make(const struct context *ctx, const char *params, const char *binary)
 {
-	struct made m = { 0 };
+	struct variant v = { 0 };
 	struct err e = ERR_INIT;
 	struct facts facts = sample_facts();
-	is_int(context_parse("t.peak.md", text, &m.ctx, &e), 0, "the context is parsed %s", e.text);
-	is_int(params_parse(m.ctx, params, true, &m.params, &e), 0, "the parameters are parsed %s", e.text);
-	snprintf(facts.backend, sizeof facts.backend, "%s", context_backend(m.ctx));
-	is_int(host_run(m.ctx, m.params, &facts, &m.plan, &e), 0, "the host code runs %s", e.text);
-	return m;
+	is_int(params_parse(ctx, params, true, &v.params, &e), 0, "the parameters are parsed %s", e.text);
+	snprintf(facts.backend, sizeof facts.backend, "%s", context_backend(ctx));
+	is_int(host_run(ctx, v.params, &facts, &v.plan, &e), 0, "the host code runs %s", e.text);
+	v.compiled.binary = (uint8_t *)mem_str(binary);
+	v.compiled.binary_len = strlen(binary) + 1;
+	return v;
 }
 
-static void made_fini(struct made *m)
+static struct context *parse(const char *text)
 {
-	plan_free(m->plan);
-	params_free(m->params);
-	context_free(m->ctx);
+	struct context *ctx = NULL;
+	struct err e = ERR_INIT;
+	is_int(context_parse("t.peak.md", text, &ctx, &e), 0, "the context is parsed %s", e.text);
+	return ctx;
 }
 
 static const char *find(const struct export_file *files, size_t count, const char *name)
@@ -55,14 +52,16 @@ static const char hlsl_text[] =
 
 static void test_hlsl(void)
 {
-	struct made m = make(hlsl_text, "n=1000 BX=64");
+	struct context *ctx = parse(hlsl_text), *again = NULL;
+	struct export_case c = { .built = make(ctx, "n=1000 BX=64", "") };
 	struct export_file *files = NULL;
 	struct glslang_output compiled;
 	struct err e = ERR_INIT;
 	size_t count = 0;
-	struct export_request first = { .ctx = m.ctx, .params = m.params, .plan = m.plan, .provenance = "checkpoint 7\n0.1 ms on a device" };
-	is_int(export_request(&first, &files, &count, &e), 0,
-	       "an HLSL context is exported %s", e.text);
+	struct export_request q = {
+		.ctx = ctx, .cases = &c, .count = 1, .arch = "spirv1.3", .provenance = "checkpoint 7\n0.1 ms on a device"
+	};
+	is_int(export_request(&q, &files, &count, &e), 0, "an HLSL context is exported %s", e.text);
 	const char *text = find(files, count, "scale.hlsl");
 	has_str(text, "// checkpoint 7\n// 0.1 ms on a device\n", "the HLSL source names its checkpoint");
 	has_str(text, "#define BX 64\n", "the HLSL source defines its tuning parameters");
@@ -72,18 +71,18 @@ static void test_hlsl(void)
 	ok(text && compiled.words != NULL, "the HLSL source compiles to a module: %s", text ? compiled.log : "");
 	free(compiled.words);
 	free(compiled.log);
-	struct context *again = NULL;
 	is_int(context_parse("scale.peak.md", find(files, count, "scale.peak.md"), &again, &e), 0,
 	       "the exported context file is parsed %s", e.text);
-	is_str(again ? context_hash(again)->hex : "", context_hash(m.ctx)->hex, "the exported context has the same hash");
+	is_str(again ? context_hash(again)->hex : "", context_hash(ctx)->hex, "the exported context has the same hash");
 	context_free(again);
 	export_files_free(files, count);
-	made_fini(&m);
+	variant_fini(&c.built);
+	context_free(ctx);
 }
 
 /* Every kind of operation and argument in one plan. */
 static const char cuda_text[] =
-	"---\nkernel: all-of-it\nbackend: cuda\ninputs:\n  n: int = {256}\n  s: f16 = {1.5}\n  A: f16[n, n] = random\n"
+	"---\nkernel: all-of-it\nbackend: cuda\ninputs:\n  n: int = {256, 512}\n  s: f16 = {1.5, 2}\n  A: f16[n, n] = random\n"
 	"  C: out f32[n, n; n+8]\n  D: inout i64[n] = iota\ntune:\n  BX: {32, 64}\nflops: 2*n^3\nprecision: tensor:f16/f32\n---\n"
 	"```cuda\n#include <cuda_fp16.h>\n"
 	"struct alignas(64) map { unsigned char bytes[128]; };\n"
@@ -113,79 +112,179 @@ static int write_files(const char *folder, const struct export_file *files, size
 	return 0;
 }
 
-static const char *find_nvcc(void)
+/* Runs a command in the folder; what it prints goes to *ret_text (free()). */
+static int shell(const char *folder, const char *command, char **ret_text)
 {
-	if (access("/usr/local/cuda/bin/nvcc", X_OK) == 0)
-		return "/usr/local/cuda/bin/nvcc";
-	return system("command -v nvcc >/dev/null 2>&1") == 0 ? "nvcc" : NULL;
+	char *line = mem_fmt("root=$PWD && cd %s && { %s; } 2>&1", folder, command);
+	struct buf text = BUF_INIT;
+	char part[4096];
+	FILE *pipe = popen(line, "r");
+	for (size_t n; pipe && (n = fread(part, 1, sizeof part, pipe)) > 0;)
+		buf_add(&text, part, n);
+	free(line);
+	*ret_text = buf_steal(&text);
+	return pipe ? pclose(pipe) : -1;
 }
 
-static void compile(const char *stem, const struct export_file *files, size_t count)
+static void builds(const char *folder, const char *what, const char *command)
 {
-	char folder[] = "/tmp/peakd-export.XXXXXX";
-	const char *nvcc = find_nvcc();
-	if (nvcc == NULL) {
-		SKIP(1, "no nvcc here");
-		return;
+	char *text;
+	int status = shell(folder, command, &text);
+	ok(status == 0, "%s", what);
+	if (status)
+		printf("# %s\n", text);
+	free(text);
+}
+
+/* What the user of the library asks for, and what the driver then sees. */
+static const struct {
+	const char *asked, *said, *name;
+} runs[] = {
+	{ "256 1.5 0",
+	  "map type 6 rank 2 base 4096 dims 256 256 strides 512 box 64 32 swizzle 3 promotion 2 fill 1\n"
+	  "set scratch 0 1024\ncopy scratch+0 from 4096+128 512\n"
+	  "load first configuration\nlimit first 8 100000\n"
+	  "launch first grid 4 1 1 block 64 1 1 shared 100000 stream 77 cluster 2 1 1 cooperative 0: map 4096 8192 table scratch "
+	  "256 15872\n"
+	  "launch second grid 1 1 1 block 256 1 1 shared 0 stream 77 cluster 0 0 0 cooperative 1: 12288\n"
+	  "free scratch\nresult 0 success\n",
+	  "a launch of the first size does what its plan says" },
+	{ "512 2 0",
+	  "map type 6 rank 2 base 4096 dims 512 512 strides 1024 box 64 32 swizzle 3 promotion 2 fill 1\n"
+	  "set scratch 0 1024\ncopy scratch+0 from 4096+128 512\n"
+	  "load second configuration\nlimit first 8 100000\n"
+	  "launch first grid 16 1 1 block 32 1 1 shared 100000 stream 77 cluster 2 1 1 cooperative 0: map 4096 8192 table scratch "
+	  "512 16384\n"
+	  "launch second grid 1 1 1 block 512 1 1 shared 0 stream 77 cluster 0 0 0 cooperative 1: 12288\n"
+	  "free scratch\nresult 0 success\n",
+	  "a launch of another size uses its own configuration" },
+	{ "257 1.5 0", "result -1 no configuration was validated for these sizes\n",
+	  "a size that was not validated launches nothing" },
+	{ "256 2 0", "result -1 no configuration was validated for these sizes\n",
+	  "a number that was not validated launches nothing" },
+	{ "256 1.5 4", "result -2 an array is NULL or not aligned to 16 bytes\n", "a misaligned array launches nothing" },
+	{ "256 1.5 -4096", "result -2 an array is NULL or not aligned to 16 bytes\n", "a NULL array launches nothing" },
+};
+
+/* The same through TVM-FFI: a call with tensors, and what the fake libtvm_ffi is told. */
+static const struct {
+	const char *change, *said, *name;
+} calls[] = {
+	{ "none", "stream 55 cluster 2 1 1 cooperative 0: map 4096 8192 table scratch 256 15872\n",
+	  "TVM-FFI tensors choose the configuration" },
+	{ "object", "stream 55 cluster 2 1 1 cooperative 0: map 4096 8192 table scratch 256 15872\n",
+	  "TVM-FFI tensor objects are read" },
+	{ "none", "context of device 3\n", "the call uses the tensors' device" },
+	{ "none", "context restored\n", "the caller's context is restored" },
+	{ "shape", "ValueError: all_of_it: no validated configuration has", "an unknown shape is a ValueError" },
+	{ "type", "ValueError: all_of_it: no validated configuration has", "an unknown type is a ValueError" },
+	{ "stride", "ValueError: all_of_it: no validated configuration has", "unknown strides are a ValueError" },
+	{ "number", "ValueError: all_of_it: no validated configuration has", "an unknown number is a ValueError" },
+	{ "cpu", "ValueError: all_of_it: argument 1 is not on the first tensor's GPU", "a tensor of the CPU is a ValueError" },
+	{ "count", "TypeError: all_of_it takes 4 arguments (s, A, D, C), and 2 were given",
+	  "a wrong number of arguments is a TypeError" },
+	{ "none", "returned 0\n", "a call that succeeds returns 0" },
+	{ "shape", "returned -1\n", "a call that is refused returns -1" },
+};
+
+static void drive(const char *folder)
+{
+	char *text, *command;
+	for (size_t i = 0; i < MEM_COUNT(runs); i++) {
+		command = mem_fmt("LD_LIBRARY_PATH=. ./user launch %s", runs[i].asked);
+		shell(folder, command, &text);
+		is_str(text, runs[i].said, "%s", runs[i].name);
+		free(command);
+		free(text);
 	}
-	if (mkdtemp(folder) == NULL || write_files(folder, files, count) < 0) {
-		ok(0, "cannot write to %s", folder);
-		return;
+	for (size_t i = 0; i < MEM_COUNT(calls); i++) {
+		command = mem_fmt("LD_LIBRARY_PATH=. ./user tvm %s", calls[i].change);
+		shell(folder, command, &text);
+		has_str(text, calls[i].said, "%s", calls[i].name);
+		free(command);
+		free(text);
 	}
-	char *command =
-		mem_fmt("cd %s && timeout 120 %s -std=c++17 -arch=sm_90a -O1 -o driver %s_main.cu %s_reference.cu >log 2>&1",
-			folder, nvcc, stem, stem);
-	int status = system(command);
-	ok(status == 0, "nvcc builds the driver, the kernel and the reference");
-	free(command);
-	command = mem_fmt("sed 's/^/# /' %s/log; rm -rf %s", folder, folder);
-	if (system(command) != 0)
-		printf("# %s was left behind\n", folder);
-	free(command);
+	shell(folder, "LD_LIBRARY_PATH=. ./user twice", &text);
+	is_str(text, "loads 1\n", "a second launch loads nothing");
+	free(text);
+	shell(folder, "./user launch 256 1.5 0", &text);
+	if (strcmp(text, "result -3 the GPU driver's library cannot be loaded\n") == 0)
+		ok(1, "a machine without a driver gets an error code");
+	else
+		SKIP(1, "this machine has a driver");
+	free(text);
 }
 
 static void test_cuda(void)
 {
-	struct made m = make(cuda_text, "n=256 s=1.5 BX=64"), root = make(cuda_text, "n=256 s=1.5 BX=32");
-	struct export_request q = { .ctx = m.ctx,
-				    .params = m.params,
-				    .plan = m.plan,
-				    .provenance = "a path\\\nx",
-				    .reference = root.ctx,
-				    .reference_params = root.params,
-				    .reference_plan = root.plan };
+	char folder[] = "/tmp/peakd-export.XXXXXX";
+	struct context *ctx = parse(cuda_text);
+	struct export_case cases[] = {
+		{ .built = make(ctx, "n=256 s=1.5 BX=64", "first configuration"),
+		  .reference = make(ctx, "n=256 s=1.5 BX=32", "reference") },
+		{ .built = make(ctx, "n=512 s=2 BX=32", "second configuration"),
+		  .reference = make(ctx, "n=512 s=2 BX=32", "reference") },
+	};
+	struct export_request q = { .ctx = ctx,
+				    .reference = ctx,
+				    .cases = cases,
+				    .count = MEM_COUNT(cases),
+				    .arch = "sm_90a",
+				    .provenance = "a path\\\nx" };
 	struct export_file *files = NULL;
 	struct err e = ERR_INIT;
 	size_t count = 0;
 	is_int(export_request(&q, &files, &count, &e), 0, "a CUDA context is exported %s", e.text);
-	is_int(count, 5, "a CUDA export has five files");
-	has_str(find(files, count, "all-of-it.cu"), "#define BX 64\n", "the CUDA source defines its tuning parameters");
-	has_str(find(files, count, "all-of-it.cu"), "// a path\\.\n", "a comment cannot swallow the next line");
-	const char *text = find(files, count, "all-of-it_main.cu");
-	has_str(text, "nvcc -std=c++17 -O3", "the driver says how to build it");
-	has_str(text, "peakd::launch((const void *)first, \"first\", dim3(4, 1, 1), dim3(64, 1, 1), 100000, dim3(2, 1, 1), false",
-		"the driver launches the kernel as in the plan");
-	has_str(text, "dim3(1, 1, 1), dim3(256, 1, 1), 0, dim3(1, 1, 1), true", "the driver launches cooperatively as in the plan");
-	has_str(text, "#undef SCALE\n", "macros of the kernel do not reach the driver");
-	has_str(find(files, count, "all-of-it_driver.h"), "fprintf(stderr, \"%s: %s\\n\", what", "the driver's own texts keep their escapes");
-	has_str(text, "peakd::F32, peakd::OUT, peakd::ZEROS, 0, 0, 256, 256, 264,", "the driver keeps leading dimensions");
-	has_str(text, "CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA",
-		"the driver encodes tensor maps");
-	has_str(text, "alignas(8) unsigned char s6[] = { 0, 62, }; // s = 1.5", "the driver passes a half as its bits");
-	has_str(find(files, count, "all-of-it_reference.cu"), "#define first first_reference\n",
-		"the reference's kernels have other names");
-	compile("all-of-it", files, count);
+	is_int(count, 7, "a CUDA export has seven files without its JSON");
+	const char *source = find(files, count, "all_of_it.cu");
+	has_str(source, "#elif PEAKD_CONFIGURATION == 1 // n=512 s=2 BX=32\n", "the device code has every configuration");
+	has_str(source, "#define BX 64\n", "the device code defines its tuning parameters");
+	has_str(source, "// a path\\.\n", "a comment cannot swallow the next line");
+	has_str(find(files, count, "all_of_it.h"),
+		"int all_of_it_launch(\n\tconst void *A /* f16 */, void *C /* f32 */, void *D /* i64 */, int32_t n, float s, "
+		"cudaStream_t stream);",
+		"the header declares the launch");
+	has_str(find(files, count, "all_of_it.py"), "C = op(s, A, D) ", "the Python file says how the operator is called");
+	if (mkdtemp(folder) == NULL || write_files(folder, files, count) < 0) {
+		ok(0, "cannot write to %s", folder);
+		return;
+	}
+	builds(folder, "C builds the library without a warning",
+	       "${CC:-cc} -std=c17 -O2 -Wall -Wextra -Wpedantic -Werror -fPIC -shared -pthread -o liball_of_it.so all_of_it.c "
+	       "-ldl");
+	builds(folder, "C builds the check program without a warning",
+	       "${CC:-cc} -std=c17 -O2 -Wall -Wextra -Wpedantic -Werror -pthread -o check all_of_it_check.c -ldl -lm");
+	builds(folder, "C++ builds the library without a warning",
+	       "${CXX:-c++} -x c++ -std=c++17 -O2 -Wall -Wextra -Wpedantic -Werror -fPIC -shared -pthread -o libcxx.so all_of_it.c "
+	       "-ldl");
+	builds(folder, "the fake driver and its user are built",
+	       "${CC:-cc} -std=gnu17 -w -fPIC -shared -o libcuda.so.1 -x c $root/tests/core/problems/fake_driver.h && "
+	       "${CC:-cc} -std=gnu17 -Wall -Wextra -Werror -rdynamic -pthread -I. -o user -x c "
+	       "$root/tests/core/problems/fake_user.h -ldl");
+	if (access("/usr/local/cuda/include/cuda.h", R_OK) == 0)
+		builds(folder, "the library's structures have the layout of CUDA's header",
+		       "${CC:-cc} -std=gnu17 -DAGAINST_HEADER -I. -I/usr/local/cuda/include -fsyntax-only -x c "
+		       "$root/tests/core/problems/fake_user.h");
+	else
+		SKIP(1, "no CUDA headers here");
+	drive(folder);
+	builds(folder, "the Python file is Python", "python3 -m py_compile all_of_it.py");
 	export_files_free(files, count);
 
 	q.reference = NULL;
 	is_int(export_request(&q, &files, &count, &e), 0, "a CUDA context is exported without a reference %s", e.text);
-	has_str(find(files, count, "all-of-it_main.cu"), "nothing was compared",
-		"a driver without a reference says that nothing was compared");
-	is_str(find(files, count, "all-of-it_reference.cu") ? "there" : "", "",
-	       "an export without a reference has no reference file");
+	has_str(find(files, count, "all_of_it_check.c"), "#define PEAKD_HAS_REFERENCE 0\n",
+		"a check program without a reference only times");
 	export_files_free(files, count);
-	made_fini(&m);
-	made_fini(&root);
+	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
+		variant_fini(&cases[i].built);
+		variant_fini(&cases[i].reference);
+	}
+	context_free(ctx);
+	char *line = mem_fmt("rm -r %s", folder);
+	if (system(line) != 0)
+		printf("# %s was left behind\n", folder);
+	free(line);
 }
 
 static void test_reference(void)
@@ -196,50 +295,48 @@ static void test_reference(void)
 		"launch('k', n / BX, BX, {C})\n```\n%s";
 	char *plain = mem_fmt(text, ""),
 	     *precise = mem_fmt(text, "```cuda reference\n// slow\nextern \"C\" __global__ void k(float *C) {}\n```\n");
-	struct made m = make(plain, "n=128 BX=64"), better = make(precise, "n=128 BX=64");
+	struct context *ctx = parse(plain), *better = parse(precise), *reference = NULL;
 	struct facts facts = sample_facts();
-	struct context *reference = NULL;
-	struct params *params = NULL;
-	struct plan *plan = NULL;
+	struct params *asked = NULL, *params = NULL;
 	struct err e = ERR_INIT;
-	is_int(export_reference(m.ctx, m.params, &facts, &reference, &params, &plan, &e), 0,
+	is_int(params_parse(ctx, "n=128 BX=64", true, &asked, &e), 0, "the parameters are parsed %s", e.text);
+	is_int(export_reference(ctx, asked, &facts, &reference, &params, &e), 0,
 	       "the reference of a baseline without a reference block is found %s", e.text);
 	char *chosen = params ? params_text(params) : NULL;
 	is_str(chosen, "n=128 BX=32", "the reference has the same input and the first valid configuration");
-	ok(plan && plan->ops[0].launch.block[0] == 32, "the reference has the plan of its configuration");
 	ok(reference && context_region(reference, REGION_DEVICE)[0] == 'e', "the reference is the baseline's own code");
 	free(chosen);
-	plan_free(plan);
 	params_free(params);
 	context_free(reference);
-	is_int(export_reference(better.ctx, m.params, &facts, &reference, &params, &plan, &e), 0,
+	is_int(export_reference(better, asked, &facts, &reference, &params, &e), 0,
 	       "the reference of a baseline with a reference block is found %s", e.text);
 	has_str(context_region(reference, REGION_DEVICE), "// slow", "the reference is the reference block's code");
-	plan_free(plan);
 	params_free(params);
+	params_free(asked);
 	context_free(reference);
-	made_fini(&m);
-	made_fini(&better);
+	context_free(ctx);
+	context_free(better);
 	free(plain);
 	free(precise);
 }
 
 static void test_refusals(void)
 {
-	struct made m = make("---\nkernel: big\nbackend: cuda\ninputs:\n  C: out f32[4]\n---\n```cuda\nextern \"C\" __global__ "
-			     "void k(float *C, int *t) {}\n"
-			     "```\n```lua host\nlaunch('k', 1, 1, {C, table('i32', {1})})\n```\n",
-			     "");
+	struct context *ctx =
+		parse("---\nkernel: big\nbackend: cuda\ninputs:\n  C: out f32[4]\n---\n```cuda\nextern \"C\" __global__ "
+		      "void k(float *C, int *t) {}\n"
+		      "```\n```lua host\nlaunch('k', 1, 1, {C, table('i32', {1})})\n```\n");
+	struct export_case c = { .built = make(ctx, "", "x") };
 	struct export_file *files = NULL;
 	struct err e = ERR_INIT;
 	size_t count = 0;
-	m.plan->buffers[1].bytes = 8 << 20;
-	struct export_request q = { .ctx = m.ctx, .params = m.params, .plan = m.plan };
-	is_int(export_request(&q, &files, &count, &e), -ERR_UNSUPPORTED,
-	       "a table that is too large is refused");
+	c.built.plan->buffers[1].bytes = 8 << 20;
+	struct export_request q = { .ctx = ctx, .cases = &c, .count = 1, .arch = "sm_90a" };
+	is_int(export_request(&q, &files, &count, &e), -ERR_UNSUPPORTED, "a table that is too large is refused");
 	has_str(e.text, "exporting big: table ", "the refusal names the kernel and the table");
-	m.plan->buffers[1].bytes = 4;
-	made_fini(&m);
+	c.built.plan->buffers[1].bytes = 4;
+	variant_fini(&c.built);
+	context_free(ctx);
 }
 
 int main(void)

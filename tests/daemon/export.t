@@ -1,0 +1,80 @@
+#!/bin/sh
+# workflow export for CUDA, whose compiler needs no device: the files of a library with real binaries inside, and what its Python file,
+# its evidence and FlashInfer-Bench's solution say. The measurements are rows that the test writes.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+sed 's/{2048, 4096}/{256, 512}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-cuda.peak.md" >"$T/mm.peak.md"
+timeout 100 "$peakd" run "$T/mm.peak.md" --db "$db" --device cuda:sm_90a --samples 1 >"$T/out" 2>"$T/err"
+need_cuda_compiler 17 "$T/err"
+
+timeout 60 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/none" 2>"$T/err"
+has "$(cat "$T/err")" "has no validated measurement" "without a validated measurement nothing is exported"
+sql()
+{
+	sqlite3 -cmd '.timeout 20000' "$db" "$1"
+}
+measured() # measured N BX VERDICT
+{
+	sql "INSERT INTO validation (checkpoint_id, validator, device, sizes, params, size_kind, verdict, error, tolerance, created_ms)
+		VALUES (1, 'outputs', 'GPU-1', 'n=$1', 'n=$1 BX=$2 BY=8', 'input', '$3', 1e-7, 1e-6, 1)"
+	sql "INSERT INTO measurement (checkpoint_id, device, driver, sizes, params, status, median_ns, cold, validation_id, created_ms)
+		SELECT 1, 'GPU-1', 'CUDA 13.0', 'n=$1', 'n=$1 BX=$2 BY=8', 'ok', 1000.0 * $2, 1, max(id), 1 FROM validation"
+}
+measured 256 16 passed
+measured 512 32 passed
+measured 512 8 failed # faster and wrong
+timeout 100 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/files" >"$T/out" 2>"$T/err"
+is $? 0 "a checkpoint is exported for a named architecture" "$(cat "$T/err")"
+cd "$T/files" || exit 1
+is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c " "the export has these files"
+is "$(jq -c '[.configurations[] | [.sizes.n, .tuning.BX, .validation.verdict, .validation.tolerance == 0.000001]]' mm.json)" \
+	'[[256,16,"passed",true],[512,32,"passed",true]]' "the evidence has the fastest validated configuration of each size"
+is "$(jq -c '[.device.uuid, .device.arch, (.bounds.C | length > 0), .configurations[0].launches[0].block]' mm.json)" \
+	'["GPU-1","sm_90a",true,[16,8,1]]' "the evidence names device, bounds and launches"
+${CC:-cc} -O2 -Wall -Wextra -Werror -fPIC -shared -pthread -o libmm.so mm.c -ldl
+is $? 0 "the library is built with the C compiler alone"
+${CC:-cc} -O2 -Wall -Wextra -Werror -pthread -o check mm_check.c -ldl -lm
+is $? 0 "the check program is built with the C compiler alone"
+# The binaries are ELF files for CUDA (machine 190), found again in the shared library.
+is "$(python3 -c "print(open('libmm.so', 'rb').read().count(b'\x02\x00\xbe\x00'))")" 1 "the library holds a CUDA binary, which configurations share where it is the same"
+is "$(jq -c '[.definition, .spec.language, .spec.binding, .spec.destination_passing_style, .spec.entry_point, [.sources[].path]]' mm.solution.json)" \
+	'["mm","cuda","tvm-ffi",true,"mm.cpp::mm",["mm.h","mm.cpp"]]' "the solution has FlashInfer-Bench's fields"
+mkdir solution
+for path in mm.h mm.cpp; do
+	jq -r --arg path "$path" '.sources[] | select(.path == $path) | .content' mm.solution.json >"solution/$path"
+done
+${CXX:-c++} -std=c++17 -O2 -Wall -Wextra -Werror -fPIC -shared -o solution/mm.so solution/mm.cpp
+is $? 0 "the solution's source is C++"
+has "$(nm -D --defined-only solution/mm.so)" "__tvm_ffi_mm" "the solution's library has TVM-FFI's entry"
+cat >ask.py <<'PYTHON'
+import mm
+print(mm.schema(), mm.case_of(mm.INPUTS, [(256, 256), (256, 256)], [])["tuning"]["BX"])
+try:
+    mm.case_of(mm.INPUTS, [(256, 256), (256, 255)], [])
+except mm.Unsupported as error:
+    print(error)
+class Array:
+    def __init__(self, shape, at, typestr="<f4"):
+        self.__cuda_array_interface__ = {"shape": shape, "typestr": typestr, "data": (at, False), "version": 3}
+for last in Array((256, 256), 3 * 4096), Array((256, 256), 3 * 4096, "<f8"):
+    try:
+        mm.into(Array((256, 256), 4096), Array((256, 256), 2 * 4096), last)
+    except (RuntimeError, ValueError) as error:
+        print(error)
+PYTHON
+python3 ask.py >said 2>&1
+has "$(cat said)" "(Tensor A, Tensor B) -> Tensor 16" "Python knows the operator's schema and its configurations" "$(cat said)"
+has "$(cat said)" "mm: nothing was validated for [(256, 256), (256, 255)]" "Python refuses shapes that were not validated"
+has "$(cat said)" "mm: C needs elements of 4 bytes" "Python refuses elements of another size"
+if [ -e /dev/nvidiactl ]; then
+	skip 1 "this machine has a driver"
+else
+	has "$(cat said)" "mm: the GPU driver's library cannot be loaded (-3)" "Python raises the library's error"
+fi
+if command -v cmake >/dev/null; then
+	cmake -S . -B build >cmake.log 2>&1 && cmake --build build --target mm mm_check >>cmake.log 2>&1
+	is $? 0 "CMake builds the library and the check program" "$(tail -5 cmake.log)"
+else
+	skip 1 "no cmake here"
+fi
+done_testing
