@@ -7,15 +7,20 @@
 
 #include "base/mem.h"
 
-static bool in_word(char c)
+bool lex_in_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
+}
+
+bool lex_is_whole(const char *text, const char *at, size_t n)
+{
+	return (at == text || !lex_in_word(at[-1])) && !lex_in_word(at[n]);
 }
 
 size_t lex_word(const char *s)
 {
 	size_t n = 0;
-	while (in_word(s[n]))
+	while (lex_in_word(s[n]))
 		n++;
 	return n;
 }
@@ -39,7 +44,7 @@ bool lex_has(const char *text, const char *word)
 {
 	size_t n = strlen(word);
 	for (const char *at = strstr(text, word); at; at = strstr(at + 1, word))
-		if ((at == text || !in_word(at[-1])) && !in_word(at[n]))
+		if (lex_is_whole(text, at, n))
 			return true;
 	return false;
 }
@@ -64,7 +69,7 @@ static size_t number_length(const char *s)
 {
 	bool hex = s[0] == '0' && (s[1] == 'x' || s[1] == 'X');
 	size_t n = 0;
-	while (in_word(s[n]) || (s[n] == '\'' && in_word(s[n + 1])) ||
+	while (lex_in_word(s[n]) || (s[n] == '\'' && lex_in_word(s[n + 1])) ||
 	       (s[n] == '.' && (hex || !isalpha((unsigned char)s[n + 1]) || strchr("eEfFhHlL", s[n + 1])))) {
 		bool exponent = hex ? s[n] == 'p' || s[n] == 'P' : s[n] == 'e' || s[n] == 'E';
 		n += exponent && (s[n + 1] == '+' || s[n + 1] == '-') ? 2 : 1;
@@ -101,7 +106,7 @@ size_t lex_c(const char *s, enum lex_kind *ret_kind)
 		*ret_kind = LEX_TEXT;
 		return n;
 	}
-	if (in_word(s[0])) {
+	if (lex_in_word(s[0])) {
 		*ret_kind = LEX_WORD;
 		return lex_word(s);
 	}

@@ -6,6 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A letter, digit or underscore. */
+bool lex_in_word(char c);
+/* The n characters at `at`, inside of `text`, are no part of a longer word. */
+bool lex_is_whole(const char *text, const char *at, size_t n);
 /* Length of the word (letters, digits, underscores) that begins at s; 0: none. */
 size_t lex_word(const char *s);
 /* The n characters at s are this word. */

@@ -1,4 +1,5 @@
 /* scrub: rules over plain text, one pass; see scrub.h. Code must survive: a division is no path, and `token = tokens[i]` no secret. */
+#include "base/lex.h"
 #include "base/scrub.h"
 
 #include <ctype.h>
@@ -82,14 +83,9 @@ static const struct {
 	{ "xoxb-", 16 }, { "xoxp-", 16 }, { "AKIA", 16 }, { "ASIA", 16 }, { "AIza", 30 },        { "nvapi-", 20 }, { "eyJ", 40 },
 };
 
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static size_t shape_at(const char *text, const char *at)
 {
-	if (at > text && is_word(at[-1]))
+	if (at > text && lex_in_word(at[-1]))
 		return 0;
 	for (size_t i = 0; i < MEM_COUNT(shapes); i++) {
 		size_t n = strlen(shapes[i].prefix), more;

@@ -35,22 +35,7 @@
 	"typedef struct alignas(64) CUtensorMap_st { unsigned long long opaque[16]; } CUtensorMap;\n"
 
 const struct gpu_header cuda_compile_headers[] = {
-	{ "stdint.h", STDINT },
-	{ "cstdint", STDINT },
-	{ "stddef.h", GPU_HEADER_EMPTY },
-	{ "cstddef", GPU_HEADER_EMPTY },
-	{ "stdio.h", GPU_HEADER_EMPTY },
-	{ "cstdio", GPU_HEADER_EMPTY },
-	{ "stdlib.h", GPU_HEADER_EMPTY },
-	{ "assert.h", GPU_HEADER_EMPTY },
-	{ "cassert", GPU_HEADER_EMPTY },
-	{ "limits.h", GPU_HEADER_LIMITS },
-	{ "climits", GPU_HEADER_LIMITS },
-	{ "float.h", FLOAT },
-	{ "cfloat", FLOAT },
-	{ "math.h", MATH },
-	{ "cmath", MATH },
-	{ "string.h", GPU_HEADER_EMPTY },
+	GPU_HEADERS(STDINT, FLOAT, MATH),
 	{ "cuda.h", DRIVER },
 	{ "cudaTypedefs.h", "#include <cuda.h>\n" },
 	{ "cuda_runtime.h", GPU_HEADER_EMPTY },
@@ -162,8 +147,8 @@ static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request,
 	return rc;
 }
 
-static int apply_probe(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const struct gpu_attempt *a, struct wire_compiled *to,
-		       struct err *e)
+static int apply_probe(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const struct gpu_attempt *a,
+		       struct wire_compiled *to, struct err *e)
 {
 	if (request->probe != WIRE_PROBE_LOADS && request->probe != WIRE_PROBE_STORES)
 		return 0;
@@ -202,8 +187,8 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		rc = fail(&nvrtc, request, buf_text(&source), &options, &a, e);
 		goto out;
 	}
-	if ((rc = gpu_attempt_binary(&nvrtc, &a, "NVRTC", "PTX or LTO", &to, e)) || (rc = apply_probe(&nvrtc, request, &a, &to, e)) ||
-	    (rc = cuda_object_read(to.binary, to.binary_len, &module, e)) ||
+	if ((rc = gpu_attempt_binary(&nvrtc, &a, "NVRTC", "PTX or LTO", &to, e)) ||
+	    (rc = apply_probe(&nvrtc, request, &a, &to, e)) || (rc = cuda_object_read(to.binary, to.binary_len, &module, e)) ||
 	    (rc = gpu_compile_check(request->plan, &module, &limits, &to, e)))
 		goto out;
 	cuda_diagnostic_clean(a.log, NULL, request, false, &log);

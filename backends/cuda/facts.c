@@ -8,6 +8,7 @@
 #include "backends/cuda/api.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/library.h"
+#include "backends/gpu/facts.h"
 #include "base/mem.h"
 
 /* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes
@@ -19,14 +20,16 @@ struct capability {
 	const char *suffix;    /* of the compile target that has all of the chip's instructions */
 	uint32_t shared_optin; /* KiB per block */
 	uint32_t max_cluster;  /* blocks, with the opt-in beyond the portable 8 */
-	uint32_t lanes_f32, fma_f16, fma_tf32;
+	struct gpu_rates rates;
 };
 static const struct capability capabilities[] = {
-	{ 70, "", 96, 1, 64, 512, 0 },          { 72, "", 96, 1, 64, 512, 0 },          { 75, "", 64, 1, 64, 512, 0 },
-	{ 80, "", 163, 1, 64, 1024, 512 },      { 86, "", 99, 1, 128, 512, 256 },       { 87, "", 163, 1, 128, 512, 256 },
-	{ 88, "", 99, 1, 128, 512, 256 },       { 89, "", 99, 1, 128, 512, 256 },       { 90, "a", 227, 16, 128, 2048, 1024 },
-	{ 100, "a", 227, 16, 128, 4096, 2048 }, { 103, "a", 227, 16, 128, 4096, 2048 }, { 110, "a", 227, 16, 128, 0, 0 },
-	{ 120, "a", 99, 8, 128, 512, 256 },     { 121, "a", 99, 8, 128, 512, 256 },
+	{ 70, "", 96, 1, { 64, 512, 0 } },          { 72, "", 96, 1, { 64, 512, 0 } },
+	{ 75, "", 64, 1, { 64, 512, 0 } },          { 80, "", 163, 1, { 64, 1024, 512 } },
+	{ 86, "", 99, 1, { 128, 512, 256 } },       { 87, "", 163, 1, { 128, 512, 256 } },
+	{ 88, "", 99, 1, { 128, 512, 256 } },       { 89, "", 99, 1, { 128, 512, 256 } },
+	{ 90, "a", 227, 16, { 128, 2048, 1024 } },  { 100, "a", 227, 16, { 128, 4096, 2048 } },
+	{ 103, "a", 227, 16, { 128, 4096, 2048 } }, { 110, "a", 227, 16, { 128, 0, 0 } },
+	{ 120, "a", 99, 8, { 128, 512, 256 } },     { 121, "a", 99, 8, { 128, 512, 256 } },
 };
 
 static const struct capability *capability_find(unsigned cc)
@@ -129,43 +132,17 @@ static void describe_uuid(const struct gpu_driver *driver, int device, struct fa
 			      u.bytes[i]);
 }
 
-/* 0 when the driver does not know the attribute. */
-static uint32_t ask(const struct gpu_driver *driver, int device, int attribute)
-{
-	int value = 0;
-	return driver->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
-}
-
-static void describe_limits(const struct gpu_driver *d, int device, const struct capability *c, struct facts *f)
-{
-	size_t bytes = 0;
-
-	f->warp_size = ask(d, device, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
-	f->max_threads = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
-	for (int i = 0; i < 3; i++) {
-		f->max_block[i] = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i);
-		f->max_grid[i] = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i);
-	}
-	f->shared_static = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
-	f->shared_optin = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-	if (f->shared_optin < f->shared_static)
-		f->shared_optin = f->shared_static;
-	f->registers = ask(d, device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK);
-	f->units = ask(d, device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
-	f->clock_khz = ask(d, device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
-	f->l2_bytes = ask(d, device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
-	if (d->device_memory(&bytes, device) == GPU_SUCCESS)
-		f->memory_bytes = bytes;
-	/* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
-	f->peak_bytes = 2e3 * ask(d, device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE) *
-			ask(d, device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
-	if (c) {
-		double cycles = (double)f->units * f->clock_khz * 1e3;
-		f->peak_f32 = cycles * c->lanes_f32 * 2;
-		f->peak_tensor_f16 = cycles * c->fma_f16 * 2;
-		f->peak_tensor_tf32 = cycles * c->fma_tf32 * 2;
-	}
-}
+static const struct gpu_attributes attributes = { .warp_size = CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+						  .threads = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+						  .block_x = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+						  .grid_x = CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+						  .shared = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+						  .registers = CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+						  .units = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+						  .clock_khz = CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+						  .l2_bytes = CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
+						  .memory_khz = CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
+						  .memory_bits = CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH };
 
 int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct facts *ret_facts, struct err *e)
 {
@@ -174,6 +151,7 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 	int device;
 	int count = 0;
 	unsigned cc;
+	uint32_t optin;
 
 	driver->device_count(&count);
 	if (index >= (uint32_t)count || driver->device_get(&device, (int)index) != GPU_SUCCESS)
@@ -185,14 +163,18 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 	if (driver->device_name(f.name, sizeof f.name, device) != GPU_SUCCESS)
 		snprintf(f.name, sizeof f.name, "NVIDIA device");
 	f.name[sizeof f.name - 1] = 0;
-	cc = 10 * ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
-	     ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+	cc = 10 * gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+	     gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 	c = capability_find(cc);
 	snprintf(f.arch, sizeof f.arch, "sm_%u%s", cc, c ? c->suffix : cc >= 90 ? "a" : "");
-	describe_limits(driver, device, c, &f);
+	gpu_facts_limits(driver, device, &attributes, &f);
+	gpu_facts_peaks(driver, device, &attributes, c ? &c->rates : NULL, &f);
+	optin = gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+	if (optin > f.shared_static)
+		f.shared_optin = optin;
 	describe_uuid(driver, device, &f);
 	describe_driver(driver, &f);
-	if (ask(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
+	if (gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
 		f.max_cluster = c ? c->max_cluster : 8;
 	*ret_facts = f;
 	return 0;
@@ -201,21 +183,6 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 int cuda_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
 	struct gpu_driver driver;
-	struct facts *list = NULL;
-	int count = 0, rc = cuda_library_driver(&driver, e);
-
-	if (rc)
-		return rc;
-	driver.device_count(&count);
-	list = MEM_NEW_N(struct facts, count > 0 ? (size_t)count : 1);
-	for (uint32_t i = 0; i < (uint32_t)count; i++) {
-		rc = cuda_facts_device(&driver, i, &list[i], e);
-		if (rc) {
-			free(list);
-			return rc;
-		}
-	}
-	*ret_facts = list;
-	*ret_count = (size_t)count;
-	return 0;
+	int rc = cuda_library_driver(&driver, e);
+	return rc < 0 ? rc : gpu_facts_devices(&driver, cuda_facts_device, ret_facts, ret_count, e);
 }

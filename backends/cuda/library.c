@@ -42,14 +42,14 @@ static struct gpu_places places_new(void)
 static const char *resolve_driver(void *handle, struct gpu_driver *ret)
 {
 	const char *missing = NULL;
-	CUDA_DRIVER_LIST(GPU_RESOLVE)
+	GPU_DRIVER_LIST(GPU_RESOLVE_CUDA)
 	return missing;
 }
 
 static const char *resolve_nvrtc(void *handle, struct gpu_rtc *ret)
 {
 	const char *missing = NULL;
-	CUDA_NVRTC_LIST(GPU_RESOLVE)
+	GPU_RTC_LIST(GPU_RESOLVE_CUDA)
 	return missing;
 }
 

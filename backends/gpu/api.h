@@ -1,7 +1,7 @@
 /* api: the functions of the CUDA driver and of the HIP runtime, of NVRTC and of hiprtc, under one set of names. AMD made its
  * interfaces after NVIDIA's: the functions have the same parameters, results have the same numbers, and handles and
- * addresses are 64 bits wide in both. cuda/api.h and hip/api.h list which symbol fills which member; a member that one
- * vendor lacks is NULL there. Used by all of backends/{gpu,cuda,hip}/. */
+ * addresses are 64 bits wide in both. The lists say which symbol fills which member; a member that one vendor
+ * lacks is NULL there. cuda/api.h and hip/api.h have what is no function. Used by all of backends/{gpu,cuda,hip}/. */
 #ifndef PEAKD_BACKENDS_GPU_API_H
 #define PEAKD_BACKENDS_GPU_API_H
 
@@ -89,95 +89,109 @@ struct gpu_handle {
 enum { GPU_SHARE_LAZY_PEER = 1 };
 
 /* --- driver: functions ---------------------------------------------------------------------------------------------------- */
-/* X(type of the result, member, (parameters)) */
+/* X(result, member, CUDA needs it, its symbol, HIP needs it, its symbol, (parameters)). A driver without a function that it needs cannot be
+ * used; the member of any other that is absent is NULL. `none`: that vendor has no such function. Symbols carry the version suffix whose
+ * parameters are given. */
 #define GPU_DRIVER_LIST(X)                                                                                                         \
-	X(gpu_result, init, (unsigned flags))                                                                                      \
-	X(gpu_result, version, (int *version))                                                                                     \
-	X(gpu_result, error_name, (gpu_result result, const char **name)) /* CUDA */                                               \
-	X(gpu_result, error_text, (gpu_result result, const char **text)) /* CUDA */                                               \
-	X(const char *, name_of_error, (gpu_result result))               /* HIP */                                                \
-	X(const char *, text_of_error, (gpu_result result))               /* HIP */                                                \
-	X(const char *, emulated, (void))                                 /* only tests/backends/hip/emulated has it */            \
-	X(gpu_result, device_count, (int *count))                                                                                  \
-	X(gpu_result, device_get, (int *device, int ordinal)) /* CUDA */                                                           \
-	X(gpu_result, device_use, (int device))               /* HIP */                                                            \
-	X(gpu_result, device_name, (char *name, int len, int device))                                                              \
-	X(gpu_result, device_uuid, (gpu_uuid * uuid, int device))                                                                  \
-	X(gpu_result, device_bus, (char *name, int len, int device)) /* HIP */                                                     \
-	X(gpu_result, device_memory, (size_t * bytes, int device))                                                                 \
-	X(gpu_result, device_attribute, (int *value, int attribute, int device))                                                   \
-	X(gpu_result, properties_r0600, (void *properties, int device))    /* HIP */                                               \
-	X(gpu_result, properties_old, (void *properties, int device))      /* HIP */                                               \
-	X(gpu_result, context_retain, (gpu_context * context, int device)) /* CUDA */                                              \
-	X(gpu_result, context_release, (int device))                       /* CUDA */                                              \
-	X(gpu_result, context_use, (gpu_context context))                  /* CUDA */                                              \
-	X(gpu_result, memory_info, (size_t * free, size_t * total))                                                                \
-	X(gpu_result, memory_alloc, (gpu_address * address, size_t bytes))                                                         \
-	X(gpu_result, memory_free, (gpu_address address))                                                                          \
-	X(gpu_result, copy_in, (gpu_address to, const void *from, size_t bytes, gpu_stream stream))                                \
-	X(gpu_result, copy_out, (void *to, gpu_address from, size_t bytes, gpu_stream stream))                                     \
-	X(gpu_result, copy_within, (gpu_address to, gpu_address from, size_t bytes, gpu_stream stream))                            \
-	X(gpu_result, memory_set, (gpu_address to, unsigned char value, size_t bytes, gpu_stream stream))                          \
-	X(gpu_result, share_get, (struct gpu_handle * handle, gpu_address address))                                 /* CUDA */     \
-	X(gpu_result, share_open, (gpu_address * address, struct gpu_handle handle, unsigned flags))                /* CUDA */     \
-	X(gpu_result, share_close, (gpu_address address))                                                           /* CUDA */     \
-	X(gpu_result, module_load, (gpu_library * module, const void *image))                                                      \
-	X(gpu_result, module_unload, (gpu_library module))                                                                         \
-	X(gpu_result, module_function, (gpu_function * function, gpu_library module, const char *name))                            \
-	X(gpu_result, function_attribute, (int *value, int attribute, gpu_function function))                     /* CUDA */       \
-	X(gpu_result, function_set, (gpu_function function, int attribute, int value))                            /* CUDA */       \
-	X(gpu_result, function_parameter, (gpu_function function, size_t index, size_t * offset, size_t * bytes)) /* CUDA */       \
-	X(gpu_result, occupancy_blocks, (int *blocks, gpu_function function, int threads, size_t shared))                          \
-	X(gpu_result, occupancy_clusters,                                                                                          \
-	  (int *clusters, gpu_function function, const struct gpu_launch_config *config)) /* CUDA */                               \
-	X(gpu_result, tensor_map,                                                                                                  \
+	X(gpu_result, init, 1, cuInit, 1, hipInit, (unsigned flags))                                                               \
+	X(gpu_result, version, 1, cuDriverGetVersion, 1, hipRuntimeGetVersion, (int *version))                                     \
+	X(gpu_result, error_name, 1, cuGetErrorName, 0, none, (gpu_result result, const char **name))                              \
+	X(gpu_result, error_text, 1, cuGetErrorString, 0, none, (gpu_result result, const char **text))                            \
+	X(const char *, name_of_error, 0, none, 1, hipGetErrorName, (gpu_result result))                                           \
+	X(const char *, text_of_error, 0, none, 1, hipGetErrorString, (gpu_result result))                                         \
+	X(const char *, emulated, 0, none, 0, peakd_emulated, (void)) /* only tests/backends/hip/emulated has it */                \
+	X(gpu_result, device_count, 1, cuDeviceGetCount, 1, hipGetDeviceCount, (int *count))                                       \
+	X(gpu_result, device_get, 1, cuDeviceGet, 0, none, (int *device, int ordinal))                                             \
+	X(gpu_result, device_use, 0, none, 1, hipSetDevice, (int device))                                                          \
+	X(gpu_result, device_name, 1, cuDeviceGetName, 1, hipDeviceGetName, (char *name, int len, int device))                     \
+	X(gpu_result, device_uuid, 1, cuDeviceGetUuid_v2, 0, hipDeviceGetUuid, (gpu_uuid * uuid, int device))                      \
+	X(gpu_result, device_bus, 0, none, 1, hipDeviceGetPCIBusId, (char *name, int len, int device))                             \
+	X(gpu_result, device_memory, 1, cuDeviceTotalMem_v2, 1, hipDeviceTotalMem, (size_t * bytes, int device))                   \
+	X(gpu_result, device_attribute, 1, cuDeviceGetAttribute, 1, hipDeviceGetAttribute,                                         \
+	  (int *value, int attribute, int device))                                                                                 \
+	X(gpu_result, properties_r0600, 0, none, 0, hipGetDevicePropertiesR0600, (void *properties, int device))                   \
+	X(gpu_result, properties_old, 0, none, 0, hipGetDeviceProperties, (void *properties, int device))                          \
+	X(gpu_result, context_retain, 1, cuDevicePrimaryCtxRetain, 0, none, (gpu_context * context, int device))                   \
+	X(gpu_result, context_release, 1, cuDevicePrimaryCtxRelease_v2, 0, none, (int device))                                     \
+	X(gpu_result, context_use, 1, cuCtxSetCurrent, 0, none, (gpu_context context))                                             \
+	X(gpu_result, memory_info, 1, cuMemGetInfo_v2, 1, hipMemGetInfo, (size_t * free, size_t * total))                          \
+	X(gpu_result, memory_alloc, 1, cuMemAlloc_v2, 1, hipMalloc, (gpu_address * address, size_t bytes))                         \
+	X(gpu_result, memory_free, 1, cuMemFree_v2, 1, hipFree, (gpu_address address))                                             \
+	X(gpu_result, copy_in, 1, cuMemcpyHtoDAsync_v2, 1, hipMemcpyHtoDAsync,                                                     \
+	  (gpu_address to, const void *from, size_t bytes, gpu_stream stream))                                                     \
+	X(gpu_result, copy_out, 1, cuMemcpyDtoHAsync_v2, 1, hipMemcpyDtoHAsync,                                                    \
+	  (void *to, gpu_address from, size_t bytes, gpu_stream stream))                                                           \
+	X(gpu_result, copy_within, 1, cuMemcpyDtoDAsync_v2, 1, hipMemcpyDtoDAsync,                                                 \
+	  (gpu_address to, gpu_address from, size_t bytes, gpu_stream stream))                                                     \
+	X(gpu_result, memory_set, 1, cuMemsetD8Async, 1, hipMemsetD8Async,                                                         \
+	  (gpu_address to, unsigned char value, size_t bytes, gpu_stream stream))                                                  \
+	X(gpu_result, share_get, 0, cuIpcGetMemHandle, 0, none, (struct gpu_handle * handle, gpu_address address))                 \
+	X(gpu_result, share_open, 0, cuIpcOpenMemHandle_v2, 0, none,                                                               \
+	  (gpu_address * address, struct gpu_handle handle, unsigned flags))                                                       \
+	X(gpu_result, share_close, 0, cuIpcCloseMemHandle, 0, none, (gpu_address address))                                         \
+	X(gpu_result, module_load, 1, cuModuleLoadData, 1, hipModuleLoadData, (gpu_library * module, const void *image))           \
+	X(gpu_result, module_unload, 1, cuModuleUnload, 1, hipModuleUnload, (gpu_library module))                                  \
+	X(gpu_result, module_function, 1, cuModuleGetFunction, 1, hipModuleGetFunction,                                            \
+	  (gpu_function * function, gpu_library module, const char *name))                                                         \
+	X(gpu_result, function_attribute, 1, cuFuncGetAttribute, 0, none, (int *value, int attribute, gpu_function function))      \
+	X(gpu_result, function_set, 1, cuFuncSetAttribute, 0, none, (gpu_function function, int attribute, int value))             \
+	X(gpu_result, function_parameter, 0, cuFuncGetParamInfo, 0, none,                                                          \
+	  (gpu_function function, size_t index, size_t * offset, size_t * bytes))                                                  \
+	X(gpu_result, occupancy_blocks, 1, cuOccupancyMaxActiveBlocksPerMultiprocessor, 1,                                         \
+	  hipModuleOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, gpu_function function, int threads, size_t shared))    \
+	X(gpu_result, occupancy_clusters, 0, cuOccupancyMaxActiveClusters, 0, none,                                                \
+	  (int *clusters, gpu_function function, const struct gpu_launch_config *config))                                          \
+	X(gpu_result, tensor_map, 0, cuTensorMapEncodeTiled, 0, none,                                                              \
 	  (struct gpu_tensor_map * map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,     \
-	   const uint32_t *box, const uint32_t *element_strides, int interleave, int swizzle, int promotion, int fill)) /* CUDA */ \
-	X(gpu_result, launch,                                                                                                      \
+	   const uint32_t *box, const uint32_t *element_strides, int interleave, int swizzle, int promotion, int fill))            \
+	X(gpu_result, launch, 1, cuLaunchKernel, 1, hipModuleLaunchKernel,                                                         \
 	  (gpu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,           \
 	   unsigned block_z, unsigned shared, gpu_stream stream, void **parameters, void **extra))                                 \
-	X(gpu_result, launch_extended,                                                                                             \
-	  (const struct gpu_launch_config *config, gpu_function function, void **parameters, void **extra)) /* CUDA */             \
-	X(gpu_result, launch_cooperative,                                                                                          \
+	X(gpu_result, launch_extended, 0, cuLaunchKernelEx, 0, none,                                                               \
+	  (const struct gpu_launch_config *config, gpu_function function, void **parameters, void **extra))                        \
+	X(gpu_result, launch_cooperative, 0, none, 0, hipModuleLaunchCooperativeKernel,                                            \
 	  (gpu_function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,           \
-	   unsigned block_z, unsigned shared, gpu_stream stream, void **parameters)) /* HIP */                                     \
-	X(gpu_result, stream_new, (gpu_stream * stream, unsigned flags))                                                           \
-	X(gpu_result, stream_free, (gpu_stream stream))                                                                            \
-	X(gpu_result, stream_wait, (gpu_stream stream))                                                                            \
-	X(gpu_result, capture_begin, (gpu_stream stream, int mode))                                                                \
-	X(gpu_result, capture_end, (gpu_stream stream, gpu_graph * graph))                                                         \
-	X(gpu_result, graph_free, (gpu_graph graph))                                                                               \
-	X(gpu_result, graph_instantiate, (gpu_exec * exec, gpu_graph graph, unsigned long long flags))                             \
-	X(gpu_result, graph_launch, (gpu_exec exec, gpu_stream stream))                                                            \
-	X(gpu_result, graph_exec_free, (gpu_exec exec))                                                                            \
-	X(gpu_result, event_new, (gpu_event * event, unsigned flags))                                                              \
-	X(gpu_result, event_free, (gpu_event event))                                                                               \
-	X(gpu_result, event_record, (gpu_event event, gpu_stream stream))                                                          \
-	X(gpu_result, event_elapsed, (float *milliseconds, gpu_event start, gpu_event end))
+	   unsigned block_z, unsigned shared, gpu_stream stream, void **parameters))                                               \
+	X(gpu_result, stream_new, 1, cuStreamCreate, 1, hipStreamCreateWithFlags, (gpu_stream * stream, unsigned flags))           \
+	X(gpu_result, stream_free, 1, cuStreamDestroy_v2, 1, hipStreamDestroy, (gpu_stream stream))                                \
+	X(gpu_result, stream_wait, 1, cuStreamSynchronize, 1, hipStreamSynchronize, (gpu_stream stream))                           \
+	X(gpu_result, capture_begin, 1, cuStreamBeginCapture_v2, 0, hipStreamBeginCapture, (gpu_stream stream, int mode))          \
+	X(gpu_result, capture_end, 1, cuStreamEndCapture, 0, hipStreamEndCapture, (gpu_stream stream, gpu_graph * graph))          \
+	X(gpu_result, graph_free, 1, cuGraphDestroy, 0, hipGraphDestroy, (gpu_graph graph))                                        \
+	X(gpu_result, graph_instantiate, 1, cuGraphInstantiateWithFlags, 0, hipGraphInstantiateWithFlags,                          \
+	  (gpu_exec * exec, gpu_graph graph, unsigned long long flags))                                                            \
+	X(gpu_result, graph_launch, 1, cuGraphLaunch, 0, hipGraphLaunch, (gpu_exec exec, gpu_stream stream))                       \
+	X(gpu_result, graph_exec_free, 1, cuGraphExecDestroy, 0, hipGraphExecDestroy, (gpu_exec exec))                             \
+	X(gpu_result, event_new, 1, cuEventCreate, 1, hipEventCreateWithFlags, (gpu_event * event, unsigned flags))                \
+	X(gpu_result, event_free, 1, cuEventDestroy_v2, 1, hipEventDestroy, (gpu_event event))                                     \
+	X(gpu_result, event_record, 1, cuEventRecord, 1, hipEventRecord, (gpu_event event, gpu_stream stream))                     \
+	X(gpu_result, event_elapsed, 1, cuEventElapsedTime, 1, hipEventElapsedTime,                                                \
+	  (float *milliseconds, gpu_event start, gpu_event end))
 
 /* --- run-time compiler: NVRTC or hiprtc, and AMD's comgr below it ---------------------------------------------------------- */
 typedef struct gpu_program_handle *gpu_program;
 enum { GPU_RTC_SUCCESS = 0, GPU_RTC_INVALID_OPTION = 5 };
 
 #define GPU_RTC_LIST(X)                                                                                                            \
-	X(int, version, (int *major, int *minor))                                                                                  \
-	X(int, program_new,                                                                                                        \
+	X(int, version, 1, nvrtcVersion, 1, hiprtcVersion, (int *major, int *minor))                                               \
+	X(int, program_new, 1, nvrtcCreateProgram, 1, hiprtcCreateProgram,                                                         \
 	  (gpu_program * program, const char *source, const char *name, int header_count, const char *const *headers,              \
 	   const char *const *header_names))                                                                                       \
-	X(int, program_free, (gpu_program * program))                                                                              \
-	X(int, program_compile, (gpu_program program, int option_count, const char *const *options))                               \
-	X(int, log_size, (gpu_program program, size_t * bytes))                                                                    \
-	X(int, log, (gpu_program program, char *text))                                                                             \
-	X(int, binary_size, (gpu_program program, size_t * bytes))                                                                 \
-	X(int, binary, (gpu_program program, char *bytes))                                                                         \
-	X(int, ptx_size, (gpu_program program, size_t * bytes)) /* NVRTC */                                                        \
-	X(int, ptx, (gpu_program program, char *text))          /* NVRTC */                                                        \
-	X(int, arch_count, (int *count))                        /* NVRTC */                                                        \
-	X(int, archs, (int *archs))                             /* NVRTC */                                                        \
-	X(int, isa_count, (size_t * count))                     /* comgr */                                                        \
-	X(int, isa_name, (size_t index, const char **name))     /* comgr */
+	X(int, program_free, 1, nvrtcDestroyProgram, 1, hiprtcDestroyProgram, (gpu_program * program))                             \
+	X(int, program_compile, 1, nvrtcCompileProgram, 1, hiprtcCompileProgram,                                                   \
+	  (gpu_program program, int option_count, const char *const *options))                                                     \
+	X(int, log_size, 1, nvrtcGetProgramLogSize, 1, hiprtcGetProgramLogSize, (gpu_program program, size_t * bytes))             \
+	X(int, log, 1, nvrtcGetProgramLog, 1, hiprtcGetProgramLog, (gpu_program program, char *text))                              \
+	X(int, binary_size, 1, nvrtcGetCUBINSize, 1, hiprtcGetCodeSize, (gpu_program program, size_t * bytes))                     \
+	X(int, binary, 1, nvrtcGetCUBIN, 1, hiprtcGetCode, (gpu_program program, char *bytes))                                     \
+	X(int, ptx_size, 1, nvrtcGetPTXSize, 0, none, (gpu_program program, size_t * bytes))                                       \
+	X(int, ptx, 1, nvrtcGetPTX, 0, none, (gpu_program program, char *text))                                                    \
+	X(int, arch_count, 1, nvrtcGetNumSupportedArchs, 0, none, (int *count))                                                    \
+	X(int, archs, 1, nvrtcGetSupportedArchs, 0, none, (int *archs))                                                            \
+	X(int, isa_count, 0, none, 0, none, (size_t * count))                 /* HIP_COMGR_LIST fills it */                        \
+	X(int, isa_name, 0, none, 0, none, (size_t index, const char **name)) /* HIP_COMGR_LIST fills it */
 
-#define GPU_MEMBER(result, member, parameters) result(*member) parameters;
+#define GPU_MEMBER(result, member, cuda_need, cuda, hip_need, hip, parameters) result(*member) parameters;
 enum { GPU_PATH = 512, GPU_INCLUDES = 2 };
 
 struct gpu_driver {
@@ -194,11 +208,12 @@ struct gpu_rtc {
 	char include[GPU_INCLUDES][GPU_PATH]; /* CUDA: the toolkit's include folder, and its cccl/ (CUDA 13) */
 };
 
-/* Fills one member of *ret from an opened library; for the vendors' lists X(need, member, symbol). `missing` becomes the
- * first symbol that is needed but absent. */
+/* Fills one member of *ret from an opened library. `missing` becomes the first symbol that is needed but absent. */
 #define GPU_RESOLVE(need, member, symbol)                                                                                          \
 	*(void **)&ret->member = dlsym(handle, #symbol);                                                                           \
 	if ((need) && !ret->member && !missing)                                                                                    \
 		missing = #symbol;
+#define GPU_RESOLVE_CUDA(result, member, cuda_need, cuda, hip_need, hip, parameters) GPU_RESOLVE(cuda_need, member, cuda)
+#define GPU_RESOLVE_HIP(result, member, cuda_need, cuda, hip_need, hip, parameters) GPU_RESOLVE(hip_need, member, hip)
 
 #endif

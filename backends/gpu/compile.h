@@ -20,6 +20,16 @@ struct gpu_header {
 	"#define LLONG_MAX 9223372036854775807ll\n#define LLONG_MIN (-LLONG_MAX - 1)\n#define ULLONG_MAX "                         \
 	"18446744073709551615ull\n"
 #define GPU_HEADER_EMPTY "#pragma once\n"
+/* The rows that both vendors have, with their own texts for three of them. */
+#define GPU_HEADERS(stdint, float_, math)                                                                                          \
+	{ "stdint.h", stdint }, { "cstdint", stdint }, { "float.h", float_ }, { "cfloat", float_ }, { "math.h", math },            \
+		{ "cmath", math }, { "limits.h", GPU_HEADER_LIMITS }, { "climits", GPU_HEADER_LIMITS },                            \
+		{ "stddef.h", GPU_HEADER_EMPTY }, { "cstddef", GPU_HEADER_EMPTY }, { "stdio.h", GPU_HEADER_EMPTY },                \
+		{ "cstdio", GPU_HEADER_EMPTY }, { "stdlib.h", GPU_HEADER_EMPTY }, { "assert.h", GPU_HEADER_EMPTY },                \
+		{ "cassert", GPU_HEADER_EMPTY },                                                                                   \
+	{                                                                                                                          \
+		"string.h", GPU_HEADER_EMPTY                                                                                       \
+	}
 
 struct gpu_options {
 	char **list;

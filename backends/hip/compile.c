@@ -26,22 +26,7 @@
 #define HALF "#pragma once\ntypedef __half half;\ntypedef __half2 half2;\n"
 
 static const struct gpu_header headers[] = {
-	{ "stdint.h", GPU_HEADER_EMPTY },
-	{ "cstdint", GPU_HEADER_EMPTY },
-	{ "stddef.h", GPU_HEADER_EMPTY },
-	{ "cstddef", GPU_HEADER_EMPTY },
-	{ "stdio.h", GPU_HEADER_EMPTY },
-	{ "cstdio", GPU_HEADER_EMPTY },
-	{ "stdlib.h", GPU_HEADER_EMPTY },
-	{ "assert.h", GPU_HEADER_EMPTY },
-	{ "cassert", GPU_HEADER_EMPTY },
-	{ "limits.h", GPU_HEADER_LIMITS },
-	{ "climits", GPU_HEADER_LIMITS },
-	{ "float.h", FLOAT },
-	{ "cfloat", FLOAT },
-	{ "math.h", MATH },
-	{ "cmath", MATH },
-	{ "string.h", GPU_HEADER_EMPTY },
+	GPU_HEADERS(GPU_HEADER_EMPTY, FLOAT, MATH),
 	{ "hip/hip_runtime.h", GPU_HEADER_EMPTY },
 	{ "hip/hip_fp16.h", HALF },
 	{ NULL, NULL },

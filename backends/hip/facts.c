@@ -17,14 +17,21 @@
  * CDNA, CDNA 2 and CDNA 3 white papers: MI100 46.1 (fp32 matrix) and 184.6 TFLOP/s f16 = 120 units × 1502 MHz; MI250X 95.7
  * and 383 = 220 × 1700 MHz; MI300X 163.4, 653.7 tf32 and 1307.4 f16 = 304 × 2100 MHz. */
 static const struct hip_arch archs[] = {
-	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },     { "gfx906", 64, 4, 10, 256, 4, false, 64, 64, 64, 0, 0 },
-	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, 128, 512, 0 },  { "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, 128, 512, 0 },
-	{ "gfx942", 64, 4, 8, 512, 8, true, 64, 64, 128, 1024, 512 }, { "gfx950", 64, 4, 8, 512, 8, true, 160, 160, 0, 0, 0 },
-	{ "gfx101*", 32, 4, 20, 1024, 8, false, 128, 64, 0, 0, 0 },   { "gfx103*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx1100", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },  { "gfx1101", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
-	{ "gfx1102", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },  { "gfx1103", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx1151", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },  { "gfx115*", 32, 4, 16, 1024, 16, false, 128, 64, 0, 0, 0 },
-	{ "gfx120*", 32, 4, 16, 1536, 24, false, 128, 64, 0, 0, 0 },
+	{ "gfx900", 64, 4, 10, 256, 4, false, 64, 64, { 64, 0, 0 } },
+	{ "gfx906", 64, 4, 10, 256, 4, false, 64, 64, { 64, 0, 0 } },
+	{ "gfx908", 64, 4, 10, 256, 4, false, 64, 64, { 128, 512, 0 } },
+	{ "gfx90a", 64, 4, 8, 512, 8, true, 64, 64, { 128, 512, 0 } },
+	{ "gfx942", 64, 4, 8, 512, 8, true, 64, 64, { 128, 1024, 512 } },
+	{ "gfx950", 64, 4, 8, 512, 8, true, 160, 160, { 0, 0, 0 } },
+	{ "gfx101*", 32, 4, 20, 1024, 8, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx103*", 32, 4, 16, 1024, 16, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx1100", 32, 4, 16, 1536, 24, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx1101", 32, 4, 16, 1536, 24, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx1102", 32, 4, 16, 1024, 16, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx1103", 32, 4, 16, 1024, 16, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx1151", 32, 4, 16, 1536, 24, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx115*", 32, 4, 16, 1024, 16, false, 128, 64, { 0, 0, 0 } },
+	{ "gfx120*", 32, 4, 16, 1536, 24, false, 128, 64, { 0, 0, 0 } },
 };
 
 const struct hip_arch *hip_facts_arch(const char *arch)
@@ -101,12 +108,17 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 }
 
 /* --- a device --------------------------------------------------------------------------------------------------------- */
-/* 0 when the runtime does not know the attribute. */
-static uint32_t ask(const struct gpu_driver *rt, int device, int attribute)
-{
-	int value = 0;
-	return rt->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
-}
+static const struct gpu_attributes attributes = { .warp_size = hipDeviceAttributeWarpSize,
+						  .threads = hipDeviceAttributeMaxThreadsPerBlock,
+						  .block_x = hipDeviceAttributeMaxBlockDimX,
+						  .grid_x = hipDeviceAttributeMaxGridDimX,
+						  .shared = hipDeviceAttributeMaxSharedMemoryPerBlock,
+						  .registers = hipDeviceAttributeMaxRegistersPerBlock,
+						  .units = hipDeviceAttributeMultiprocessorCount,
+						  .clock_khz = hipDeviceAttributeClockRate,
+						  .l2_bytes = hipDeviceAttributeL2CacheSize,
+						  .memory_khz = hipDeviceAttributeMemoryClockRate,
+						  .memory_bits = hipDeviceAttributeMemoryBusWidth };
 
 /* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target
  * ID"). */
@@ -141,44 +153,9 @@ static void ask_uuid(const struct gpu_driver *rt, int device, struct facts *f)
 	}
 }
 
-static void ask_limits(const struct gpu_driver *rt, int device, struct facts *f)
-{
-	size_t bytes = 0;
-	uint32_t value;
-	f->warp_size = ask(rt, device, hipDeviceAttributeWarpSize);
-	f->max_threads = ask(rt, device, hipDeviceAttributeMaxThreadsPerBlock);
-	for (int i = 0; i < 3; i++) {
-		f->max_block[i] = ask(rt, device, hipDeviceAttributeMaxBlockDimX + i);
-		value = ask(rt, device, hipDeviceAttributeMaxGridDimX + i);
-		f->max_grid[i] = value ? value : f->max_grid[i];
-	}
-	value = ask(rt, device, hipDeviceAttributeMaxSharedMemoryPerBlock);
-	if (value)
-		f->shared_static = f->shared_optin = value;
-	f->registers = ask(rt, device, hipDeviceAttributeMaxRegistersPerBlock);
-	f->units = ask(rt, device, hipDeviceAttributeMultiprocessorCount);
-	f->clock_khz = ask(rt, device, hipDeviceAttributeClockRate);
-	f->l2_bytes = ask(rt, device, hipDeviceAttributeL2CacheSize);
-	if (rt->device_memory(&bytes, device) == GPU_SUCCESS)
-		f->memory_bytes = bytes;
-}
-
-/* Peaks: units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
-static void ask_peaks(const struct gpu_driver *rt, int device, struct facts *f)
-{
-	const struct hip_arch *a = hip_facts_arch(f->arch);
-	double cycles = (double)f->units * f->clock_khz * 1e3;
-	f->peak_bytes =
-		2e3 * ask(rt, device, hipDeviceAttributeMemoryClockRate) * ask(rt, device, hipDeviceAttributeMemoryBusWidth) / 8;
-	if (!a)
-		return;
-	f->peak_f32 = cycles * a->lanes_f32 * 2;
-	f->peak_tensor_f16 = cycles * a->fma_f16 * 2;
-	f->peak_tensor_tf32 = cycles * a->fma_tf32 * 2;
-}
-
 int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *ret_facts, struct err *e)
 {
+	const struct hip_arch *arch;
 	struct facts f = common();
 	struct gpu_rtc rtc;
 	int count = 0, version = 0, n;
@@ -198,9 +175,10 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 	if (rt->device_name(f.name, sizeof f.name, (int)index) != GPU_SUCCESS || !f.name[0])
 		snprintf(f.name, sizeof f.name, "AMD %s", f.arch);
 	f.name[sizeof f.name - 1] = 0;
-	ask_limits(rt, (int)index, &f);
+	arch = hip_facts_arch(f.arch);
+	gpu_facts_limits(rt, (int)index, &attributes, &f);
+	gpu_facts_peaks(rt, (int)index, &attributes, arch ? &arch->rates : NULL, &f);
 	ask_uuid(rt, (int)index, &f);
-	ask_peaks(rt, (int)index, &f);
 	rt->version(&version);
 	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
 	n = f.emulated ? snprintf(f.driver, sizeof f.driver, "no driver")
@@ -215,20 +193,6 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 int hip_facts_devices(struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
 	struct gpu_driver rt;
-	struct facts *list = NULL;
-	int count = 0, rc = hip_library_runtime(&rt, e);
-	if (rc)
-		return rc;
-	rt.device_count(&count);
-	list = MEM_NEW_N(struct facts, count > 0 ? (size_t)count : 1);
-	for (uint32_t i = 0; i < (uint32_t)count; i++) {
-		rc = hip_facts_device(&rt, i, &list[i], e);
-		if (rc) {
-			free(list);
-			return rc;
-		}
-	}
-	*ret_facts = list;
-	*ret_count = (size_t)count;
-	return 0;
+	int rc = hip_library_runtime(&rt, e);
+	return rc < 0 ? rc : gpu_facts_devices(&rt, hip_facts_device, ret_facts, ret_count, e);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "backends/gpu/api.h"
+#include "backends/gpu/facts.h"
 #include "backends/gpu/module.h"
 #include "backends/wire/facts.h"
 #include "backends/wire/wire.h"
@@ -26,8 +27,7 @@ struct hip_arch {
 	bool unified;       /* accumulation registers share the file (else they have their own of the same size) */
 	uint32_t lds_unit;  /* KiB of LDS that the blocks of one compute unit (work-group processor) share */
 	uint32_t lds_block; /* KiB at most for one block */
-	uint32_t lanes_f32; /* fp32 multiply-adds per clock and unit at most, matrix units included where they do fp32; 0 unknown */
-	uint32_t fma_f16, fma_tf32; /* dense matrix multiply-adds per clock and unit, fp32 accumulation; 0 none or unknown */
+	struct gpu_rates rates;
 };
 
 /* backend.h: devices. */

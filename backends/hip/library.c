@@ -37,7 +37,7 @@ static void *open_numbered(const struct gpu_places *places, const char *name, in
 static const char *resolve_runtime(void *handle, struct gpu_driver *ret)
 {
 	const char *missing = NULL;
-	HIP_RUNTIME_LIST(GPU_RESOLVE)
+	GPU_DRIVER_LIST(GPU_RESOLVE_HIP)
 	if (!ret->properties_r0600 && !ret->properties_old && !missing)
 		missing = "hipGetDeviceProperties";
 	return missing;
@@ -46,7 +46,7 @@ static const char *resolve_runtime(void *handle, struct gpu_driver *ret)
 static const char *resolve_rtc(void *handle, struct gpu_rtc *ret)
 {
 	const char *missing = NULL;
-	HIP_RTC_LIST(GPU_RESOLVE)
+	GPU_RTC_LIST(GPU_RESOLVE_HIP)
 	return missing;
 }
 

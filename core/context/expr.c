@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 
@@ -135,16 +136,11 @@ static void add_slot(struct expr *x, uint16_t slot)
 	x->slots[k] = slot;
 }
 
-static bool name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Letters, digits and underscores, with dots between; "" when there is no name here. */
 static size_t read_name(struct parser *p, char name[NAME_MAX_LEN + 1])
 {
 	size_t n = 0;
-	while (p->at + n < p->end && n < NAME_MAX_LEN && (name_char(p->at[n]) || (p->at[n] == '.' && n > 0))) {
+	while (p->at + n < p->end && n < NAME_MAX_LEN && (lex_in_word(p->at[n]) || (p->at[n] == '.' && n > 0))) {
 		name[n] = p->at[n];
 		n++;
 	}
@@ -169,7 +165,7 @@ static int parse_number(struct parser *p)
 	while (p->at + n < p->end) {
 		char c = p->at[n];
 		bool sign = n > 0 && (c == '+' || c == '-') && (p->at[n - 1] | 32) == (hex ? 'p' : 'e');
-		if (!name_char(c) && c != '.' && !sign)
+		if (!lex_in_word(c) && c != '.' && !sign)
 			break;
 		whole = whole && (isdigit((unsigned char)c) || (hex && c != '.' && (c | 32) != 'p'));
 		n++;
@@ -297,7 +293,7 @@ static const struct binary *next_binary(struct parser *p)
 		if ((size_t)(p->end - p->at) < n || memcmp(p->at, b->text, n) != 0)
 			continue;
 		bool word = isalpha((unsigned char)b->text[0]);
-		if (!word || p->at + n == p->end || !name_char(p->at[n]))
+		if (!word || p->at + n == p->end || !lex_in_word(p->at[n]))
 			return strcmp(b->text, "*") == 0 && p->at + 1 < p->end && p->at[1] == '*'   ? NULL
 			       : strcmp(b->text, "&") == 0 && p->at + 1 < p->end && p->at[1] == '&' ? NULL
 			       : strcmp(b->text, "|") == 0 && p->at + 1 < p->end && p->at[1] == '|' ? NULL

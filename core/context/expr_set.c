@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 
 enum { STEPS_MAX = 1 << 20 }; /* of a loop, those that its condition drops included */
@@ -41,8 +42,7 @@ static size_t find_outside(const char *text, size_t len, const char *what)
 		depth += (text[k] == '(' || text[k] == '{') - (text[k] == ')' || text[k] == '}');
 		if (depth || k + n > len || memcmp(text + k, what, n) != 0)
 			continue;
-		bool before = k > 0 && (isalnum((unsigned char)text[k - 1]) || text[k - 1] == '_');
-		bool after = k + n < len && (isalnum((unsigned char)text[k + n]) || text[k + n] == '_');
+		bool before = k > 0 && lex_in_word(text[k - 1]), after = k + n < len && lex_in_word(text[k + n]);
 		if (!word || (!before && !after))
 			return k;
 	}
@@ -68,7 +68,7 @@ static int parse_loop(struct expr_scope *scope, struct expr_set *s, const char *
 {
 	trim(&text, &len);
 	size_t n = 0, equals = find_outside(text, len, "="), cond = find_outside(text, len, "if");
-	while (n < len && (isalnum((unsigned char)text[n]) || text[n] == '_'))
+	while (n < len && lex_in_word(text[n]))
 		n++;
 	const char *range = text + equals + 1;
 	bool good = n > 0 && equals < len && equals < cond;

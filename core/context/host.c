@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/context/content.h"
 #include "core/context/handle.h"
@@ -250,11 +251,6 @@ static size_t skipped(const char *s)
 	return 2 + (n ? n : strcspn(s + 2, "\n"));
 }
 
-static bool name_char(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 static struct tokens scan(const char *s)
 {
 	struct tokens t = { NULL, 0, 0 };
@@ -264,10 +260,10 @@ static struct tokens scan(const char *s)
 			s += n;
 			continue;
 		}
-		bool word = name_char(*s);
+		bool word = lex_in_word(*s);
 		n = *s == '"' || *s == '\'' ? quoted(s) : long_bracket(s);
-		while (word && name_char(s[n]))
-			n++;
+		if (word)
+			n = lex_word(s);
 		if (n == 0)
 			n = 1;
 		*MEM_PUSH(t.at, t.count) = (struct token){ .at = s, .len = n, .name = word && !isdigit((unsigned char)*s) };

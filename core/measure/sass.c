@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/workers/child.h"
 
@@ -120,7 +121,7 @@ static void read_instruction(struct reading *r, const char *line, size_t n)
 		op += strspn(op, " ");
 	}
 	size_t name = 0, whole = 0;
-	while (op + name < end && (isalnum((unsigned char)op[name]) || op[name] == '_'))
+	while (op + name < end && lex_in_word(op[name]))
 		name++;
 	while (op + whole < end && op[whole] != ' ' && op[whole] != ';')
 		whole++;

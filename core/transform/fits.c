@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "core/context/spec.h"
 #include "core/transform/transformation.h"
@@ -65,28 +66,17 @@ struct fits {
 
 /* --- what the text shows -------------------------------------------------------------------------------------------- */
 
-static bool ident(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* Device code and macros without comments and string literals. */
 static char *plain_code(const struct context *ctx)
 {
 	struct buf out = BUF_INIT;
 	char *all = mem_fmt("%s\n%s", context_region(ctx, REGION_MACROS), context_region(ctx, REGION_DEVICE));
-	for (const char *c = all; *c; c++) {
-		if (strncmp(c, "//", 2) == 0) {
-			c += strcspn(c, "\n");
-		} else if (strncmp(c, "/*", 2) == 0) {
-			const char *end = strstr(c + 2, "*/");
-			c = end ? end + 1 : c + strlen(c) - 1;
-		} else if (*c == '"') {
-			c += 1 + strcspn(c + 1, "\"\n");
-		}
-		if (!*c)
-			break;
-		buf_addc(&out, *c);
+	for (const char *c = all; *c;) {
+		enum lex_kind kind;
+		size_t n = lex_c(c, &kind);
+		if (kind != LEX_COMMENT && kind != LEX_TEXT)
+			buf_add(&out, c, n);
+		c += n;
 	}
 	free(all);
 	return buf_steal(&out);
@@ -98,7 +88,7 @@ static const char *find_word(const char *code, const char *const *words, bool wh
 	for (; *words; words++) {
 		size_t n = strlen(*words);
 		for (const char *at = code; (at = strstr(at, *words)); at++)
-			if ((at == code || !ident(at[-1])) && (!whole || !ident(at[n])))
+			if (whole ? lex_is_whole(code, at, n) : at == code || !lex_in_word(at[-1]))
 				return at;
 	}
 	return NULL;
@@ -120,7 +110,7 @@ static const char *skip_parentheses(const char *at)
 static bool mentions(const char *text, size_t n, const char *name, size_t len)
 {
 	for (size_t i = 0; i + len <= n; i++)
-		if (strncmp(text + i, name, len) == 0 && (i == 0 || !ident(text[i - 1])) && !ident(text[i + len]))
+		if (strncmp(text + i, name, len) == 0 && lex_is_whole(text, text + i, len))
 			return true;
 	return false;
 }
@@ -137,10 +127,10 @@ static bool accumulates(const struct spec *spec, const char *at, size_t n)
 	size_t end = eq - combined, start;
 	while (end && isspace((unsigned char)at[end - 1]))
 		end--;
-	for (start = end; start && (ident(at[start - 1]) || strchr(".[]", at[start - 1]));)
+	for (start = end; start && (lex_in_word(at[start - 1]) || strchr(".[]", at[start - 1]));)
 		start--;
 	size_t len = 0;
-	while (start + len < end && ident(at[start + len]))
+	while (start + len < end && lex_in_word(at[start + len]))
 		len++;
 	for (size_t k = 0; k < spec->array_count; k++) /* an element in memory is no running value */
 		if (strlen(spec->arrays[k].name) == len && strncmp(spec->arrays[k].name, at + start, len) == 0)
@@ -181,15 +171,23 @@ static void read_code(struct fits *f)
 	free(code);
 }
 
+char *fits_next_launch(const char **io_host)
+{
+	for (const char *at = *io_host; (at = strstr(at, "launch"));) {
+		at += strlen("launch");
+		const char *s = at + strspn(at, " \t\r\n(");
+		*io_host = at;
+		if (*s == '"' || *s == '\'')
+			return mem_strn(s + 1, strcspn(s + 1, "\"'\n"));
+	}
+	return NULL;
+}
+
 /* The kernels that host code launches, each once. */
 static void read_host(struct fits *f)
 {
-	for (const char *at = context_region(f->ctx, REGION_HOST); (at = strstr(at, "launch"));) {
-		at += strlen("launch");
-		const char *s = at + strspn(at, " \t\r\n(");
-		if (*s != '"' && *s != '\'')
-			continue;
-		char *name = mem_strn(s + 1, strcspn(s + 1, "\"'\n"));
+	const char *host = context_region(f->ctx, REGION_HOST);
+	for (char *name; (name = fits_next_launch(&host)) != NULL;) {
 		bool known = false;
 		for (size_t i = 0; i < f->kernel_count; i++)
 			known |= strcmp(f->kernels[i], name) == 0;

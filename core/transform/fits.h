@@ -28,6 +28,9 @@ struct fits;
 struct fits *fits_new(const struct context *ctx, const struct facts *facts);
 void fits_free(struct fits *f);
 
+/* The name of the next kernel that host code launches, from *io_host on, which moves behind it. free(); NULL: there is no more. */
+char *fits_next_launch(const char **io_host);
+
 /* Whether a condition can be read. -ERR_INPUT without file and line. */
 int fits_condition_check(const char *condition, struct err *e);
 /* Whether the transformation can be applied next: -ERR_INPUT with one sentence that says why not. `applied` are the transformations that

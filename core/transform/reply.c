@@ -9,9 +9,11 @@
 
 #include "base/buf.h"
 #include "base/front_matter.h"
+#include "base/lex.h"
 #include "base/markdown.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/transform/fits.h"
 
 enum { WORDS_MAX = 300 };
 
@@ -128,19 +130,12 @@ static char *find_elision(const char *text, const char *before)
 	return NULL;
 }
 
-static bool ident(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
 /* True when the text defines or names `name` as a function: the whole word followed by '('. */
 static bool has_function(const char *text, const char *name)
 {
 	size_t n = strlen(name);
 	for (const char *at = text; (at = strstr(at, name)); at++) {
-		if ((at > text && ident(at[-1])) || ident(at[n]))
-			continue;
-		if (at[n + strspn(at + n, " \t\r\n")] == '(')
+		if (lex_is_whole(text, at, n) && at[n + strspn(at + n, " \t\r\n")] == '(')
 			return true;
 	}
 	return false;
@@ -149,12 +144,7 @@ static bool has_function(const char *text, const char *name)
 /* The first kernel that host code launches, that was there before and is not any more; NULL when none. */
 static char *find_dropped(const char *host, const char *before, const char *after)
 {
-	for (const char *at = host; (at = strstr(at, "launch"));) {
-		at += strlen("launch");
-		const char *s = at + strspn(at, " \t\r\n(");
-		if (*s != '"' && *s != '\'')
-			continue;
-		char *name = mem_strn(s + 1, strcspn(s + 1, "\"'\n"));
+	for (char *name; (name = fits_next_launch(&host)) != NULL;) {
 		if (*name && has_function(before, name) && !has_function(after, name))
 			return name;
 		free(name);

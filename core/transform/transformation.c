@@ -2,12 +2,12 @@
  * transformation.h. */
 #include "core/transform/transformation.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/front_matter.h"
+#include "base/lex.h"
 #include "base/markdown.h"
 #include "base/mem.h"
 #include "base/utf8.h"
@@ -30,15 +30,6 @@ static bool is_backend(const char *s)
 static bool is_name(const char *s)
 {
 	return *s && strlen(s) < 64 && strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(s);
-}
-
-static bool is_identifier(const char *s)
-{
-	if (!isalpha((unsigned char)*s) && *s != '_')
-		return false;
-	while (isalnum((unsigned char)*s) || *s == '_')
-		s++;
-	return *s == '\0';
 }
 
 static int read_fits(struct transformation *t, const struct front_matter *m, const char *where, struct err *e)
@@ -78,7 +69,7 @@ static int read_front_matter(struct transformation *t, const struct front_matter
 	front_matter_list(m, "where", false, &t->where, &t->where_count);
 	int adds = front_matter_find(m, "adds");
 	for (int k = front_matter_next(m, adds, adds); k >= 0; k = front_matter_next(m, adds, k)) {
-		if (!is_identifier(m->lines[k].key))
+		if (!lex_is_name(m->lines[k].key))
 			return err_set(e, ERR_INPUT, "%s:%d: adds: expected `NAME: values`, such as `TILE_K_SIZE: {8, 16}`", where,
 				       m->lines[k].line);
 		*MEM_PUSH(t->params, t->param_count) =
@@ -209,7 +200,7 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 		n--;
 	char *value = mem_strn(start, n);
 	int rc = 0;
-	if (key == 6 && memcmp(line, "expect", 6) == 0) {
+	if (lex_is(line, key, "expect")) {
 		int x = TRANSFORMATION_NONE;
 		while (x <= TRANSFORMATION_VALID && strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
 			x++;
@@ -217,11 +208,11 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where, r->line, value);
 		else
 			p->expect = (enum transformation_expect)x;
-	} else if (key == 7 && memcmp(line, "kernels", 7) == 0 && strcmp(value, "may change") == 0) {
+	} else if (lex_is(line, key, "kernels") && strcmp(value, "may change") == 0) {
 		p->may_drop_kernels = true;
-	} else if (key == 9 && memcmp(line, "unchanged", 9) == 0 && strcmp(value, "allowed") == 0) {
+	} else if (lex_is(line, key, "unchanged") && strcmp(value, "allowed") == 0) {
 		p->may_keep = true;
-	} else if (key == 4 && memcmp(line, "adds", 4) == 0) {
+	} else if (lex_is(line, key, "adds")) {
 		rc = read_adds(r, value, e);
 	} else {
 		rc = 1;

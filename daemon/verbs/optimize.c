@@ -12,6 +12,8 @@
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
+enum { MOST = 1000000000 };
+
 static int list_policies(void)
 {
 	for (size_t i = 0; policy_table[i]; i++)
@@ -95,9 +97,9 @@ static int simulate(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
 	struct landscape fixed;
-	long long calls, seeds;
+	long long calls, seeds = verb_number(line, "seeds", 200);
 	const char *what = verb_get(line, "simulate"), *policy = verb_get(line, "policy");
-	if (verb_int(line, "calls", 4, 10000, 24, &calls, &e) < 0 || verb_int(line, "seeds", 1, 100000, 200, &seeds, &e) < 0)
+	if (verb_int(line, "calls", 4, 10000, 24, &calls, &e) < 0)
 		return verb_misused(line, &e);
 	bool made = strcmp(what, "made") == 0;
 	if (!made && read_landscape(what, &fixed, &e) < 0)
@@ -121,57 +123,32 @@ static int simulate(const struct verb_line *line)
 
 /* --- the verb --------------------------------------------------------------------------------------------------------------- */
 
-static int misused(const struct verb_line *line, const char *why, json_t *take_arguments)
+static int misused(const struct verb_line *line, const char *why)
 {
 	struct err e = ERR_INIT;
-	json_decref(take_arguments);
 	err_set(&e, ERR_INPUT, "%s", why);
 	return verb_misused(line, &e);
 }
 
-/* A number that may have a fraction: --money, the prices, --roof. */
-static bool copy_real(const struct verb_line *line, json_t *arguments, const char *option, const char *name)
-{
-	const char *text = verb_get(line, option);
-	char *end;
-	double value = text ? strtod(text, &end) : 0;
-	if (text && (*end || end == text))
-		return false;
-	if (text)
-		json_object_set_new(arguments, name, json_real(value));
-	return true;
-}
-
 static int run(const struct verb_line *line)
 {
-	struct err e = ERR_INIT;
 	if (verb_get(line, "list-policies"))
 		return list_policies();
 	if (verb_get(line, "simulate"))
 		return simulate(line);
 	if (line->word_count == 0)
-		return misused(line, "which checkpoint? peakd optimize AT, or peakd optimize explain AT", NULL);
+		return misused(line, "which checkpoint? peakd optimize AT, or peakd optimize explain AT");
 	if (strcmp(line->words[0], "explain") == 0) {
 		if (line->word_count < 2)
-			return misused(line, "explain which search? Name its job, or a checkpoint that it made", NULL);
+			return misused(line, "explain which search? Name its job, or a checkpoint that it made");
 		return verbs_call(line, "optimize", json_pack("{s:s}", "explain", line->words[1]), NULL);
 	}
 	if (line->word_count > 1)
-		return misused(line, "one checkpoint to start from, or explain and a job", NULL);
+		return misused(line, "one checkpoint to start from, or explain and a job");
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "objective", "without", "batch",
-		   "continue", NULL);
-	static const char *const counts[] = { "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples" };
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-		if (verbs_copy_int(line, arguments, counts[i], 1, 1000000000, &e) < 0)
-			return misused(line, e.text, arguments);
-	if (verbs_copy_int(line, arguments, "seed", 0, 1000000000, &e) < 0)
-		return misused(line, e.text, arguments);
-	if (!copy_real(line, arguments, "money", "money") || !copy_real(line, arguments, "price-in", "price_in") ||
-	    !copy_real(line, arguments, "price-out", "price_out") || !copy_real(line, arguments, "roof", "roof"))
-		return misused(line, "--money, --price-in, --price-out and --roof take numbers", arguments);
-	if (verb_get(line, "resume"))
-		json_object_set_new(arguments, "resume", json_true());
+		   "continue", "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples", "seed", "money",
+		   "price-in", "price-out", "roof", "resume", NULL);
 	return verbs_call(line, "optimize", arguments, NULL);
 }
 
@@ -218,6 +195,20 @@ const struct verb optimize_verb = {
 			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },
 		},
+	.numbers = (const struct verb_number[]){ { "calls", 1, MOST },
+						 { "experiments", 1, MOST },
+						 { "tokens", 1, MOST },
+						 { "seconds", 1, MOST },
+						 { "device-seconds", 1, MOST },
+						 { "tune", 1, MOST },
+						 { "samples", 1, MOST },
+						 { "seed", 0, MOST },
+						 { "seeds", 1, 100000 },
+						 { "money", 0, 0 },
+						 { "price-in", 0, 0 },
+						 { "price-out", 0, 0 },
+						 { "roof", 0, 0 },
+						 { NULL, 0, 0 } },
 	.min_words = 0,
 	.max_words = 2,
 	.run = run,

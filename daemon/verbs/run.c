@@ -134,12 +134,6 @@ static int resume(struct run *r, struct err *e)
 
 /* --- tuning ------------------------------------------------------------------------------------------------------------------- */
 
-static int common_arguments(const struct run *r, json_t *arguments, const char *number, long long max, struct err *e)
-{
-	verbs_copy(r->line, arguments, "device", NULL);
-	return verbs_copy_int(r->line, arguments, number, 1, max, e);
-}
-
 /* The workflow's head; a resumed run may still be at an earlier step. */
 static json_t *at_step(const struct run *r, const struct report_step *step)
 {
@@ -227,12 +221,8 @@ static int tune(struct run *r, struct report_step *step, int64_t began, struct e
 		seconds = search_seconds(r);
 		json_object_set_new(arguments, "seconds", json_integer(seconds));
 	}
-	int rc = common_arguments(r, arguments, "budget", 1000000, e);
-	verbs_copy(r->line, arguments, "sizes", NULL);
-	if (rc < 0)
-		json_decref(arguments);
-	else
-		rc = run_setup_call(r, step->name, "tune", arguments, &answer, e);
+	verbs_copy(r->line, arguments, "device", "budget", "sizes", NULL);
+	int rc = run_setup_call(r, step->name, "tune", arguments, &answer, e);
 	if (rc == 0)
 		keep_times(r, step, json_object_get(json_object_get(answer, "result"), "sizes"));
 	/* One wrong configuration refutes the step, whatever was fast. */
@@ -257,12 +247,8 @@ static void say_details(struct run *r, const json_t *result)
 static int validate(struct run *r, struct report_step *step, const char *what, struct err *e)
 {
 	json_t *arguments = at_step(r, step), *answer = NULL;
-	int rc = common_arguments(r, arguments, "samples", 1024, e);
-	if (rc < 0) {
-		json_decref(arguments);
-		return rc;
-	}
-	rc = run_setup_call(r, step->name, "validate", arguments, &answer, e);
+	verbs_copy(r->line, arguments, "device", "samples", NULL);
+	int rc = run_setup_call(r, step->name, "validate", arguments, &answer, e);
 	const json_t *result = json_object_get(answer, "result");
 	if (rc == 0) {
 		run_setup_say(r, step->name, "%s", run_setup_text(result, "summary"));
@@ -310,13 +296,8 @@ static int transform(struct run *r, size_t i, struct err *e)
 		return r->made[i + 1] ? take_made(r, step, r->made[i + 1], e)
 				      : err_set(e, ERR_WRONG, "it failed in the earlier run, which continued without it");
 	json_t *arguments = json_pack("{s:s, s:s}", "at", r->workflow, "transformation", name), *answer = NULL;
-	verbs_copy(r->line, arguments, "model", NULL);
-	int rc = common_arguments(r, arguments, "samples", 1024, e);
-	if (rc < 0) {
-		json_decref(arguments);
-		return rc;
-	}
-	rc = run_setup_call(r, name, "transform", arguments, &answer, e);
+	verbs_copy(r->line, arguments, "model", "device", "samples", NULL);
+	int rc = run_setup_call(r, name, "transform", arguments, &answer, e);
 	const json_t *result = json_object_get(answer, "result");
 	const char *pending = run_setup_text(result, "pending");
 	step->checkpoint = rc == 0 ? run_setup_whole(result, "checkpoint") : 0;
@@ -430,10 +411,7 @@ static int run_run(const struct verb_line *line)
 {
 	struct run r = { .line = line, .path = line->words[0] };
 	struct err e = ERR_INIT;
-	long long ignored, seconds;
-	if (verb_int(line, "budget", 1, 1000000, 0, &ignored, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0 ||
-	    verb_int(line, "seconds", 1, 1000000, 0, &seconds, &e) < 0)
-		return verb_misused(line, &e);
+	long long seconds = verb_number(line, "seconds", 0);
 	r.deadline = seconds ? clock_now() + seconds * CLOCK_S : 0;
 	int rc = run_setup_open(&r, &e);
 	if (rc == 0)
@@ -476,6 +454,9 @@ const struct verb run_verb = {
 		   "daemon; `peakd jobs` shows and cancels it.\n"
 		   "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options,
+	.numbers =
+		(const struct verb_number[]){
+			{ "budget", 1, 1000000 }, { "samples", 1, 1024 }, { "seconds", 1, 1000000 }, { NULL, 0, 0 } },
 	.min_words = 1,
 	.max_words = 1,
 	.run = run_run,

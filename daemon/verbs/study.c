@@ -32,12 +32,7 @@ static int start_try(struct study *s, const struct study_row *row, unsigned numb
 	free(at);
 	if (*row->model)
 		json_object_set_new(arguments, "model", json_string(row->model));
-	verbs_copy(s->run.line, arguments, "device", NULL);
-	int rc = verbs_copy_int(s->run.line, arguments, "samples", 1, 1024, e);
-	if (rc < 0) {
-		json_decref(arguments);
-		return rc;
-	}
+	verbs_copy(s->run.line, arguments, "device", "samples", NULL);
 	return client_start(s->run.client, "transform", arguments, ret_id, e);
 }
 
@@ -233,13 +228,12 @@ static int finish(struct study *s, int rc, struct err *e)
 static int study_run(const struct verb_line *line)
 {
 	struct study s = {
-		.run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") }
+		.run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") },
+		.tries = verb_number(line, "tries", 5),
+		.first = verb_number(line, "first", 1),
+		.parallel = verb_number(line, "parallel", 5),
 	};
 	struct err e = ERR_INIT;
-	long long ignored;
-	if (verb_int(line, "tries", 1, 1000, 5, &s.tries, &e) < 0 || verb_int(line, "first", 1, 1000, 1, &s.first, &e) < 0 ||
-	    verb_int(line, "parallel", 1, 16, 5, &s.parallel, &e) < 0 || verb_int(line, "samples", 1, 1024, 0, &ignored, &e) < 0)
-		return verb_misused(line, &e);
 	if (s.run.path == NULL && s.run.from == NULL) {
 		err_set(&e, ERR_INPUT, "name the context to start with: peakd study FILE.peak.md, or peakd study --from AT");
 		return verb_misused(line, &e);
@@ -279,6 +273,9 @@ const struct verb study_verb = {
 		   "Ctrl-C and SIGTERM cancel the current tries (exit status 130, 143).\n"
 		   "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
 	.options = options,
+	.numbers =
+		(const struct verb_number[]){
+			{ "tries", 1, 1000 }, { "first", 1, 1000 }, { "parallel", 1, 16 }, { "samples", 1, 1024 }, { NULL, 0, 0 } },
 	.min_words = 0,
 	.max_words = 1,
 	.run = study_run,

@@ -75,10 +75,9 @@ static int default_db(char **ret_db, struct err *e)
 	else if (home && *home)
 		*ret_db = mem_fmt("%s/.local/share/peakd/peakd.db", home);
 	else
-		return err_set(
-			e, ERR_INPUT,
-			"there is no place for the database: neither $PEAKD_DB, $XDG_DATA_HOME nor $HOME is set; "
-			"name a file with --db");
+		return err_set(e, ERR_INPUT,
+			       "there is no place for the database: neither $PEAKD_DB, $XDG_DATA_HOME nor $HOME is set; "
+			       "name a file with --db");
 	if (!(set && *set))
 		make_folders(*ret_db);
 	return 0;
@@ -98,8 +97,7 @@ static int take_option(const struct verb *verb, int argc, char **argv, int *at, 
 		return err_set(e, ERR_INPUT, "--%s takes no value", option->name);
 	if (option->value && !equals) {
 		if (*at + 1 >= argc)
-			return err_set(e, ERR_INPUT, "--%s needs a value: --%s %s", option->name, option->name,
-				       option->value);
+			return err_set(e, ERR_INPUT, "--%s needs a value: --%s %s", option->name, option->name, option->value);
 		value = argv[++*at];
 	}
 	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = value };
@@ -134,8 +132,23 @@ static int apply_common(struct verb_line *line, struct err *e)
 	return db ? 0 : default_db(&line->db, e);
 }
 
-int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help,
-	       struct err *e)
+static int check_numbers(const struct verb_line *line, struct err *e)
+{
+	long long ignored;
+	for (const struct verb_number *n = line->verb->numbers; n && n->option; n++) {
+		const char *text = verb_get(line, n->option);
+		char *end = NULL;
+		if (n->max && verb_int(line, n->option, n->min, n->max, 0, &ignored, e) < 0)
+			return -ERR_INPUT;
+		if (text && !n->max)
+			(void)strtod(text, &end);
+		if (end && (end == text || *end))
+			return err_set(e, ERR_INPUT, "--%s: '%s' is not a number", n->option, text);
+	}
+	return 0;
+}
+
+int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e)
 {
 	struct verb_line line = { .verb = verb };
 	bool only_words = false;
@@ -155,6 +168,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line 
 	*ret_help = rc == 0 && verb_get(&line, "help");
 	if (rc == 0 && !*ret_help)
 		rc = check_words(verb, &line, e);
+	if (rc == 0 && !*ret_help)
+		rc = check_numbers(&line, e);
 	if (rc == 0 && !*ret_help)
 		rc = apply_common(&line, e);
 	if (rc < 0)
@@ -180,8 +195,7 @@ static void print_option(const struct verb_option *o)
 
 void verb_help(const struct verb *verb)
 {
-	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words,
-	       verb->summary);
+	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words, verb->summary);
 	if (verb->details)
 		printf("%s\n", verb->details);
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
@@ -209,8 +223,8 @@ const char *verb_get(const struct verb_line *line, const char *name)
 	return value;
 }
 
-int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else,
-	     long long *ret_value, struct err *e)
+int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else, long long *ret_value,
+	     struct err *e)
 {
 	const char *text = verb_get(line, name);
 	char *end;
@@ -225,12 +239,25 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
 	return 0;
 }
 
+const struct verb_number *verb_find_number(const struct verb *verb, const char *name)
+{
+	for (const struct verb_number *n = verb->numbers; n && n->option; n++)
+		if (strcmp(n->option, name) == 0)
+			return n;
+	return NULL;
+}
+
+long long verb_number(const struct verb_line *line, const char *name, long long or_else)
+{
+	const char *text = verb_get(line, name);
+	return text ? strtoll(text, NULL, 10) : or_else;
+}
+
 int verb_fail(const struct verb_line *line, const struct err *e)
 {
 	fflush(stdout);
 	bool again = e->code == ERR_CANCELLED && line->verb->again;
-	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, again ? "; " : "",
-		again ? line->verb->again : "");
+	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, again ? "; " : "", again ? line->verb->again : "");
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
 }
 

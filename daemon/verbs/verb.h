@@ -10,17 +10,22 @@
 /* Exit statuses of every verb. */
 enum verb_status {
 	VERB_OK = 0,
-	VERB_FAILED = 1,   /* it ran and failed: the message says why */
-	VERB_USAGE = 2,    /* the command line is wrong */
-	VERB_COMPILED = 3, /* run, study: everything compiled, nothing ran */
-	VERB_INTERRUPTED =
-		130, /* its job was cancelled; after a signal 128 + its number, which is the same for Ctrl-C */
+	VERB_FAILED = 1,        /* it ran and failed: the message says why */
+	VERB_USAGE = 2,         /* the command line is wrong */
+	VERB_COMPILED = 3,      /* run, study: everything compiled, nothing ran */
+	VERB_INTERRUPTED = 130, /* its job was cancelled; after a signal 128 + its number, which is the same for Ctrl-C */
 };
 
 struct verb_option {
 	const char *name;  /* without the dashes */
 	const char *value; /* the name of its value ("FILE"); NULL: a flag */
 	const char *help;
+};
+
+/* An option whose value is an integer from `min` to `max`, or any number where both are 0. */
+struct verb_number {
+	const char *option;
+	long long min, max;
 };
 
 /* A parsed command line. Texts belong to the process's arguments. */
@@ -38,19 +43,19 @@ struct verb_line {
 
 struct verb {
 	const char *name;
-	const char *words;   /* "FILE.peak.md", "" */
-	const char *summary; /* one line for `peakd help` */
-	const char *details; /* more for `peakd VERB --help`, or NULL */
-	const char *again;   /* how to continue after its job was cancelled, or NULL */
-	const struct verb_option
-		*options; /* ends with a NULL name, or NULL; every verb also takes --db and --log-level */
+	const char *words;                 /* "FILE.peak.md", "" */
+	const char *summary;               /* one line for `peakd help` */
+	const char *details;               /* more for `peakd VERB --help`, or NULL */
+	const char *again;                 /* how to continue after its job was cancelled, or NULL */
+	const struct verb_option *options; /* ends with a NULL name, or NULL; every verb also takes --db and --log-level */
+	const struct verb_number
+		*numbers; /* the options that take numbers, checked by verb_parse; ends with a NULL name, or NULL */
 	size_t min_words, max_words;
 	int (*run)(const struct verb_line *line); /* returns the exit status */
 };
 
 /* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. */
-int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help,
-	       struct err *e);
+int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e);
 void verb_line_fini(struct verb_line *line);
 void verb_help(const struct verb *verb);
 
@@ -58,9 +63,13 @@ void verb_help(const struct verb *verb);
 const char *verb_get(const struct verb_line *line, const char *name);
 /* The i-th value of an option that may be repeated; NULL after the last. */
 const char *verb_get_nth(const struct verb_line *line, const char *name, size_t i);
-/* An integer within bounds; `or_else` when the option was not given. */
-int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else,
-	     long long *ret_value, struct err *e);
+/* The row of an option that takes a number; NULL when it is not in the verb's `numbers`. */
+const struct verb_number *verb_find_number(const struct verb *verb, const char *name);
+/* The value of an option of `numbers` that takes an integer; `or_else` when it was not given. */
+long long verb_number(const struct verb_line *line, const char *name, long long or_else);
+/* An integer within bounds that are not in `numbers`; `or_else` when the option was not given. */
+int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else, long long *ret_value,
+	     struct err *e);
 /* Prints "peakd VERB: message" on stderr, and after a cancelled job how to continue; returns the exit status for the error. */
 int verb_fail(const struct verb_line *line, const struct err *e);
 /* The same for a wrong command line: VERB_USAGE. */

@@ -18,40 +18,30 @@
 
 /* --- options to arguments --------------------------------------------------------------------------------------------------- */
 
-static char *argument_name(const char *option)
+static void copy_given(const struct verb *verb, const struct verb_given *given, json_t *arguments)
 {
-	char *name = mem_str(option);
+	const struct verb_number *number = verb_find_number(verb, given->option->name);
+	char *name = mem_str(given->option->name);
 	for (char *c = name; *c; c++)
 		if (*c == '-')
 			*c = '_';
-	return name;
+	json_object_set_new(arguments, name,
+			    given->option->value == NULL ? json_true()
+			    : number && number->max      ? json_integer(strtoll(given->value, NULL, 10))
+			    : number                     ? json_real(strtod(given->value, NULL))
+							 : json_string(given->value));
+	free(name);
 }
 
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...)
 {
 	va_list ap;
 	va_start(ap, option);
-	for (; option; option = va_arg(ap, const char *)) {
-		const char *value = verb_get(line, option);
-		char *name = argument_name(option);
-		if (value)
-			json_object_set_new(arguments, name, json_string(value));
-		free(name);
-	}
+	for (; option; option = va_arg(ap, const char *))
+		for (size_t i = 0; i < line->given_count; i++)
+			if (strcmp(line->given[i].option->name, option) == 0)
+				copy_given(line->verb, &line->given[i], arguments);
 	va_end(ap);
-}
-
-int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max, struct err *e)
-{
-	long long value;
-	if (verb_get(line, option) == NULL)
-		return 0;
-	int rc = verb_int(line, option, min, max, 0, &value, e);
-	char *name = argument_name(option);
-	if (rc == 0)
-		json_object_set_new(arguments, name, json_integer(value));
-	free(name);
-	return rc;
 }
 
 static int print_json(const struct verb_line *line, const json_t *value)
@@ -120,12 +110,6 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	return call_tool(line, tool, take_arguments, ret_structured == NULL, ret_structured);
 }
 
-static int usage(const struct verb_line *line, const struct err *e, json_t *take_arguments)
-{
-	json_decref(take_arguments);
-	return verb_misused(line, e);
-}
-
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
 #define DEVICE_OPTION                                                                                                              \
@@ -148,15 +132,8 @@ static int usage(const struct verb_line *line, const struct err *e, json_t *take
 	{                                                                                                                          \
 		"samples", "N", "execution parameters to sample (default 16)"                                                      \
 	}
+#define SAMPLES_NUMBER ((const struct verb_number[]){ { "samples", 1, 1024 }, { NULL, 0, 0 } })
 #define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
-
-static void copy_flags(const struct verb_line *line, json_t *arguments)
-{
-	static const char *const flags[] = { "warm", "later", "resume" };
-	for (size_t i = 0; i < MEM_COUNT(flags); i++)
-		if (verb_get(line, flags[i]))
-			json_object_set_new(arguments, flags[i], json_true());
-}
 
 static int tune_run(const struct verb_line *line)
 {
@@ -166,16 +143,11 @@ static int tune_run(const struct verb_line *line)
 	if (line->word_count == 0 || verb_get(line, "simulate")) {
 		err_set(&e, ERR_INPUT,
 			"name a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
-		return usage(line, &e, NULL);
+		return verb_misused(line, &e);
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "strategy", "sizes", "objective", "over", NULL);
-	copy_flags(line, arguments);
-	if (verbs_copy_int(line, arguments, "budget", 1, 1000000, &e) < 0 ||
-	    verbs_copy_int(line, arguments, "seconds", 1, 1000000, &e) < 0 ||
-	    verbs_copy_int(line, arguments, "device-seconds", 1, 1000000, &e) < 0 ||
-	    verbs_copy_int(line, arguments, "seed", 0, INT64_MAX, &e) < 0)
-		return usage(line, &e, arguments);
+	verbs_copy(line, arguments, "device", "strategy", "sizes", "objective", "over", "budget", "seconds", "device-seconds",
+		   "seed", "warm", "later", "resume", NULL);
 	return verbs_call(line, "tune", arguments, NULL);
 }
 
@@ -208,6 +180,12 @@ const struct verb verbs_tune = {
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
+	.numbers = (const struct verb_number[]){ { "budget", 1, 1000000 },
+						 { "seconds", 1, 1000000 },
+						 { "device-seconds", 1, 1000000 },
+						 { "seed", 0, INT64_MAX },
+						 { "seeds", 1, 100000 },
+						 { NULL, 0, 0 } },
 	.min_words = 0,
 	.max_words = 1,
 	.run = tune_run,
@@ -215,12 +193,8 @@ const struct verb verbs_tune = {
 
 static int validate_run(const struct verb_line *line)
 {
-	struct err e = ERR_INIT;
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "sanitizer", NULL);
-	copy_flags(line, arguments);
-	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
-		return usage(line, &e, arguments);
+	verbs_copy(line, arguments, "device", "sanitizer", "samples", "later", NULL);
 	return verbs_call(line, "validate", arguments, NULL);
 }
 
@@ -239,6 +213,7 @@ const struct verb verbs_validate = {
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
+	.numbers = SAMPLES_NUMBER,
 	.min_words = 1,
 	.max_words = 1,
 	.run = validate_run,
@@ -246,21 +221,17 @@ const struct verb verbs_validate = {
 
 static int transform_run(const struct verb_line *line)
 {
-	struct err e = ERR_INIT;
+	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
+		struct err e = ERR_INIT;
+		err_set(&e, ERR_INPUT, "name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
+		return verb_misused(line, &e);
+	}
 	json_t *arguments = json_object();
 	if (line->word_count > 0)
 		json_object_set_new(arguments, "at", json_string(line->words[0]));
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "transformation", json_string(line->words[1]));
-	verbs_copy(line, arguments, "model", "device", "pending", NULL);
-	if (verb_get(line, "discard"))
-		json_object_set_new(arguments, "discard", json_true());
-	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
-		err_set(&e, ERR_INPUT, "name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
-		return usage(line, &e, arguments);
-	}
-	if (verbs_copy_int(line, arguments, "samples", 1, 1024, &e) < 0)
-		return usage(line, &e, arguments);
+	verbs_copy(line, arguments, "model", "device", "pending", "discard", "samples", NULL);
 	return verbs_call(line, "transform", arguments, NULL);
 }
 
@@ -280,6 +251,7 @@ const struct verb verbs_transform = {
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
+	.numbers = SAMPLES_NUMBER,
 	.min_words = 0,
 	.max_words = 2,
 	.run = transform_run,
@@ -290,9 +262,7 @@ static int compare_run(const struct verb_line *line)
 	json_t *arguments = json_pack("{s:s}", "a", line->words[0]);
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "b", json_string(line->words[1]));
-	verbs_copy(line, arguments, "device", "sizes", "objective", NULL);
-	if (verb_get(line, "warm"))
-		json_object_set_new(arguments, "warm", json_true());
+	verbs_copy(line, arguments, "device", "sizes", "objective", "warm", NULL);
 	return verbs_call(line, "compare", arguments, NULL);
 }
 
@@ -358,8 +328,10 @@ static double number(const json_t *object, const char *name)
 static int draw_roofline(const struct verb_line *line, const json_t *structured, struct err *e)
 {
 	const json_t *size = json_array_get(json_object_get(json_object_get(structured, "result"), "sizes"), 0);
-	const char *name = json_string_value(json_object_get(size, "size")), *pipe = json_string_value(json_object_get(size, "pipe"));
-	char *title = mem_fmt("%s, %s", line->words[0], name ? name : "?"), *before = mem_fmt("checkpoint %.0f", number(size, "against"));
+	const char *name = json_string_value(json_object_get(size, "size")),
+		   *pipe = json_string_value(json_object_get(size, "pipe"));
+	char *title = mem_fmt("%s, %s", line->words[0], name ? name : "?"),
+	     *before = mem_fmt("checkpoint %.0f", number(size, "against"));
 	const struct roofline_point points[] = {
 		{ line->words[0], number(size, "intensity"), number(size, "gflops") },
 		{ before, number(size, "before_intensity"), number(size, "before_gflops") },
@@ -372,7 +344,8 @@ static int draw_roofline(const struct verb_line *line, const json_t *structured,
 			      .point_count = MEM_COUNT(points) };
 	struct buf svg = BUF_INIT;
 	int rc = roofline_svg(&r, &svg) ? out_text(verb_get(line, "svg"), buf_text(&svg), true, e)
-					: err_set(e, ERR_UNSUPPORTED, "no roofline can be drawn: operations, bytes or ceilings are not known here");
+					: err_set(e, ERR_UNSUPPORTED,
+						  "no roofline can be drawn: operations, bytes or ceilings are not known here");
 	buf_fini(&svg);
 	free(title);
 	free(before);
@@ -389,11 +362,7 @@ static int profile_run(const struct verb_line *line)
 		return verb_misused(line, &e);
 	}
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "sizes", NULL);
-	if (verb_get(line, "probes"))
-		json_object_set_new(arguments, "probes", json_true());
-	if (verb_get(line, "against"))
-		json_object_set_new(arguments, "against", json_string(verb_get(line, "against")));
+	verbs_copy(line, arguments, "device", "sizes", "probes", "against", NULL);
 	if (verb_get(line, "svg") == NULL)
 		return verbs_call(line, "profile", arguments, NULL);
 	/* Beside the kernel its parent is drawn. */
@@ -438,8 +407,7 @@ const struct verb verbs_profile = {
 static int devices_run(const struct verb_line *line)
 {
 	json_t *arguments = json_object();
-	if (verb_get(line, "refresh"))
-		json_object_set_new(arguments, "refresh", json_true());
+	verbs_copy(line, arguments, "refresh", NULL);
 	return verbs_call(line, "devices", arguments, NULL);
 }
 

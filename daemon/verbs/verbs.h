@@ -17,11 +17,9 @@ extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_comp
 /* A search and what explains it (optimize.c), scripts of many calls (run.c, study.c), texts of the daemon (knowledge.c), and verbs without a daemon (drain.c, selftest.c, vacuum.c, trajectories.c). */
 extern const struct verb optimize_verb, import_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb, vacuum_verb;
 
-/* Copies the options that were given into tool arguments of the same name, with '-' as '_'. The list ends with NULL. */
+/* Copies the options that were given into tool arguments of the same name, with '-' as '_': flags as true, those of the verb's `numbers` as
+ * numbers. The list ends with NULL. */
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...) __attribute__((sentinel));
-/* The same for an integer. */
-int verbs_copy_int(const struct verb_line *line, json_t *arguments, const char *option, long long min, long long max,
-		   struct err *e);
 /* Connects, calls and prints; returns the exit status. *ret_structured may be NULL; it is set on success only, and replaces the
  * printing. */
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured);

@@ -27,9 +27,8 @@ static int replay_seed(struct replay *r, long long i, struct err *e)
 	double *times, best = INFINITY;
 	size_t count;
 	char name[32];
-	struct simulate_search search = {
-		&r->space->space, r->space->times, r->strategy, (size_t)r->budget, (uint64_t)(r->first + i)
-	};
+	struct simulate_search search = { &r->space->space, r->space->times, r->strategy, (size_t)r->budget,
+					  (uint64_t)(r->first + i) };
 	int rc = simulate_run(&search, &times, &count, e);
 	if (rc < 0)
 		return rc;
@@ -65,11 +64,12 @@ int verbs_simulate(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	struct simulate_space space;
 	const char *strategy = verb_get(line, "strategy");
-	struct replay r = { .space = &space, .strategy = strategy ? strategy : "auto" };
+	struct replay r = { .space = &space,
+			    .strategy = strategy ? strategy : "auto",
+			    .budget = verb_number(line, "budget", 200),
+			    .seeds = verb_number(line, "seeds", 100) };
 	int rc = 0;
-	if (verb_int(line, "budget", 1, 1000000, 200, &r.budget, &e) < 0 ||
-	    verb_int(line, "seeds", 1, 100000, 100, &r.seeds, &e) < 0 ||
-	    verb_int(line, "seed", 0, (long long)1 << 53, 0, &r.first, &e) < 0)
+	if (verb_int(line, "seed", 0, (long long)1 << 53, 0, &r.first, &e) < 0)
 		return verb_misused(line, &e);
 	if (simulate_load(verb_get(line, "simulate"), &space, &e) < 0)
 		return verb_fail(line, &e);
