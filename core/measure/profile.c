@@ -119,7 +119,8 @@ static int refuse_disturbed(const struct trial_times *times, struct err *e)
 }
 
 /* What disassembler and counters say. A closed view is no failure. */
-static int look_inside(const struct eval *ev, const struct profile_request *q, const struct variant *v, struct profile_result *r, struct err *e)
+static int look_inside(const struct eval *ev, const struct profile_request *q, const struct variant *v, struct profile_result *r,
+		       struct err *e)
 {
 	struct wire_counters counters = { .counters = NULL };
 	struct sass sass = { .at = NULL };
@@ -131,7 +132,7 @@ static int look_inside(const struct eval *ev, const struct profile_request *q, c
 		lines.line_info = true;
 		rc = variant_build(&lines, q->ctx, q->params, q->facts, &with_lines, &why);
 		if (rc == 0)
-			rc = sass_disassemble(with_lines.compiled.binary, with_lines.compiled.binary_len, &sass, &why);
+			rc = sass_disassemble(with_lines.compiled.binary, with_lines.compiled.binary_len, ev->cancel, &sass, &why);
 		variant_fini(&with_lines);
 	} else {
 		rc = err_set(&why, ERR_UNSUPPORTED, "only NVIDIA's devices have this view");
@@ -144,7 +145,9 @@ static int look_inside(const struct eval *ev, const struct profile_request *q, c
 	rc = counters_read(ev, q->ctx, q->params, q->facts, &counters, e);
 	if (rc == 0) {
 		kernels_add_counters(&r->kernels, &counters, &r->figures);
-		struct kernel_work work = { .buffers = figures_get(&r->figures, "working_set"), .flops = r->flops, .bytes = r->bytes };
+		struct kernel_work work = { .buffers = figures_get(&r->figures, "working_set"),
+					    .flops = r->flops,
+					    .bytes = r->bytes };
 		kernels_work(&r->kernels, &counters, &sass, &work);
 		r->flops = work.flops;
 		r->bytes = work.bytes;

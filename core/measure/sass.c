@@ -14,6 +14,7 @@
 #include "core/workers/child.h"
 
 #define DISASSEMBLE_NS (20 * CLOCK_S)
+#define DISASSEMBLE_MEMORY ((size_t)4 << 30)
 
 /* Opcodes without their modifiers, for compute capability 7.0 to 12.x: CUDA Binary Utilities, "Instruction Set Reference". */
 static const char *const opcodes[SASS_KINDS] = {
@@ -280,7 +281,7 @@ void sass_describe(const struct sass_mix *m, struct buf *out)
 			 m->spills[i].count);
 }
 
-int sass_disassemble(const void *binary, size_t len, struct sass *ret_sass, struct err *e)
+int sass_disassemble(const void *binary, size_t len, const struct cancel *cancel, struct sass *ret_sass, struct err *e)
 {
 	char *tool = child_find_tool("PEAKD_NVDISASM", "nvdisasm");
 	struct buf out = BUF_INIT;
@@ -290,7 +291,8 @@ int sass_disassemble(const void *binary, size_t len, struct sass *ret_sass, stru
 			       "toolkit's bin and $PATH); "
 			       "NVIDIA's package cuda-nvdisasm-13-0 brings it");
 	char *const argv[] = { tool, (char *)"--print-code", (char *)"--print-line-info", (char *)"/dev/stdin", NULL };
-	int rc = child_filter(argv, &(struct child_input){ binary, len }, DISASSEMBLE_NS, &out, e);
+	const struct child_bounds bounds = { DISASSEMBLE_NS, DISASSEMBLE_MEMORY, cancel };
+	int rc = child_filter(argv, &(struct child_input){ binary, len }, &bounds, &out, e);
 	if (rc == 0)
 		sass_read(buf_text(&out), ret_sass);
 	buf_fini(&out);

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "core/workers/cancel.h"
 
 enum sass_kind {
 	SASS_FLOAT,
@@ -60,6 +61,6 @@ const struct sass_mix *sass_find(const struct sass *s, const char *kernel);
 void sass_describe(const struct sass_mix *m, struct buf *out);
 /* Runs the disassembler on a binary. PEAKD_NVDISASM names the program, or "off". -ERR_UNSUPPORTED: it is not on this machine, or
  * does not know the binary. */
-int sass_disassemble(const void *binary, size_t len, struct sass *ret_sass, struct err *e);
+int sass_disassemble(const void *binary, size_t len, const struct cancel *cancel, struct sass *ret_sass, struct err *e);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,9 @@
 #include "base/utf8.h"
 
 extern char **environ;
+
+/* What a filter's output may grow to, and how often it is looked at. */
+enum { OUTPUT_MAX = 64 << 20, LOOK_MS = 100 };
 
 /* --- environment ---------------------------------------------------------------------------------------------------------- */
 
@@ -163,8 +167,36 @@ static void read_back(int fd, struct buf *out)
 		buf_add(out, piece, (size_t)n);
 }
 
+/* Output is a file in memory, so a limit on files bounds it. */
+static void limit(pid_t pid, size_t memory)
+{
+	const struct rlimit output = { OUTPUT_MAX, OUTPUT_MAX }, space = { memory, memory };
+	prlimit(pid, RLIMIT_FSIZE, &output, NULL);
+	if (memory)
+		prlimit(pid, RLIMIT_AS, &space, NULL);
+}
+
+/* Waits until the process has ended. */
+static int await_end(pid_t pid, const char *name, const struct child_bounds *bounds, struct err *e)
+{
+	/* Its end makes this readable (pidfd_open(2)). Where a kernel lacks it, poll only sleeps. */
+	struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
+	int64_t until = clock_now() + bounds->timeout_ns;
+	int rc = 0;
+	while (rc == 0 && !child_has_ended(pid)) {
+		rc = cancel_check(bounds->cancel, e);
+		if (rc == 0 && clock_now() >= until)
+			rc = err_set(e, ERR_TIMEOUT, "%s did not end in time", name);
+		else if (rc == 0)
+			poll(&ended, 1, LOOK_MS);
+	}
+	child_close(&ended.fd);
+	return rc;
+}
+
 /* Neither side waits for the other: input and output are files in memory. */
-int child_filter(char *const *argv, const struct child_input *input, int64_t timeout_ns, struct buf *out, struct err *e)
+int child_filter(char *const *argv, const struct child_input *input, const struct child_bounds *bounds, struct buf *out,
+		 struct err *e)
 {
 	int in = memory_file(input->bytes, input->len), to = memory_file("", 0), complaints = memory_file("", 0), rc = 0;
 	struct buf said = BUF_INIT;
@@ -174,18 +206,16 @@ int child_filter(char *const *argv, const struct child_input *input, int64_t tim
 	else if ((rc = child_start(argv, in, to, complaints, &pid)) != 0)
 		rc = err_set(e, ERR_UNSUPPORTED, "cannot start %s: %s", argv[0], strerror(rc));
 	if (rc == 0) {
-		/* Its end makes this readable (pidfd_open(2)). */
-		struct pollfd ended = { .fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN };
-		bool late = poll(&ended, 1, (int)(timeout_ns / CLOCK_MS)) == 0;
+		limit(pid, bounds->memory);
+		rc = await_end(pid, argv[0], bounds, e);
 		int status = child_end(pid);
-		child_close(&ended.fd);
 		read_back(complaints, &said);
 		char *last = child_last_words(&said);
-		if (late)
-			rc = err_set(e, ERR_TIMEOUT, "%s did not end in time", argv[0]);
-		else if (!WIFEXITED(status) || WEXITSTATUS(status))
+		if (rc == 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+			rc = err_set(e, ERR_UNSUPPORTED, "%s writes more than %d MiB", argv[0], OUTPUT_MAX >> 20);
+		else if (rc == 0 && (!WIFEXITED(status) || WEXITSTATUS(status)))
 			rc = err_set(e, ERR_UNSUPPORTED, "%s fails%s", argv[0], last);
-		else
+		else if (rc == 0)
 			read_back(to, out);
 		free(last);
 	}

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "core/workers/cancel.h"
 
 enum { CHILD_WORDS_MAX = 400 };
 
@@ -21,9 +22,16 @@ struct child_input {
 	const void *bytes; /* borrowed */
 	size_t len;
 };
-/* Runs a program to its end and appends what it wrote to stdout. -ERR_TIMEOUT; -ERR_UNSUPPORTED when it cannot be started or fails,
- * with its last words. */
-int child_filter(char *const *argv, const struct child_input *input, int64_t timeout_ns, struct buf *out, struct err *e);
+/* What ends a program early. */
+struct child_bounds {
+	int64_t timeout_ns;
+	size_t memory;               /* bytes that it may map; 0: any */
+	const struct cancel *cancel; /* NULL: nobody cancels it */
+};
+/* Runs a program to its end and appends what it wrote to stdout. -ERR_TIMEOUT; -ERR_CANCELLED; -ERR_UNSUPPORTED when it cannot be
+ * started, fails (with its last words), or writes more than 64 MiB. */
+int child_filter(char *const *argv, const struct child_input *input, const struct child_bounds *bounds, struct buf *out,
+		 struct err *e);
 /* A tool of the CUDA toolkit: what `variable` names in the environment ("off": none), else in the toolkit's bin or $PATH. NULL: it is
  * nowhere. free() */
 char *child_find_tool(const char *variable, const char *name);

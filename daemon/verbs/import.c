@@ -55,7 +55,7 @@ static int ask(const struct verb_line *line, json_t **ret_answer, struct err *e)
 	char *program = mem_fmt("%s\n%s", embedded_file("core/problems/import.py"), embedded_file("core/judge/oracle.py"));
 	char **argv = oracle_command(program), *input = mem_fmt("%s\n", question);
 	struct buf out = BUF_INIT;
-	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, READ_NS, &out, e);
+	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, &(struct child_bounds){ .timeout_ns = READ_NS }, &out, e);
 	if (rc < 0)
 		err_wrap(e, "%s with %s (PEAKD_PYTHON)", line->words[0], oracle_python());
 	else if ((answer = json_loadb(out.data, out.len, 0, NULL)) == NULL)

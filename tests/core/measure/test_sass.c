@@ -57,7 +57,7 @@ static void program(void)
 	struct sass s = { .at = NULL };
 	struct err e = ERR_INIT;
 	setenv("PEAKD_NVDISASM", "off", 1);
-	is_int(sass_disassemble("x", 1, &s, &e), -ERR_UNSUPPORTED, "without the disassembler the view is closed");
+	is_int(sass_disassemble("x", 1, NULL, &s, &e), -ERR_UNSUPPORTED, "without the disassembler the view is closed");
 	has_str(e.text, "cuda-nvdisasm", "and the message names the package");
 	if (mkdtemp(folder) == NULL)
 		exit(1);
@@ -70,10 +70,10 @@ static void program(void)
 	fclose(f);
 	chmod(tool, 0700);
 	setenv("PEAKD_NVDISASM", tool, 1);
-	is_int(sass_disassemble("binary", 6, &s, &e), 0, "the disassembler reads the binary as a file %s", e.text);
+	is_int(sass_disassemble("binary", 6, NULL, &s, &e), 0, "the disassembler reads the binary as a file %s", e.text);
 	is_int((long long)s.count, 2, "and its listing is read");
 	sass_fini(&s);
-	is_int(sass_disassemble("other", 5, &s, &e), -ERR_UNSUPPORTED, "a binary that it refuses closes the view");
+	is_int(sass_disassemble("other", 5, NULL, &s, &e), -ERR_UNSUPPORTED, "a binary that it refuses closes the view");
 	has_str(e.text, "unknown file", "and its own words are passed on");
 	unlink(tool);
 	unlink(listed);

@@ -1,11 +1,14 @@
 /* Other programs: their environment without secrets, their capabilities, and how they are asked. */
 #include "core/workers/child.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,7 +26,7 @@ static char *ask(const char *words)
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)(uintptr_t)words, NULL };
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
-	int rc = child_filter(argv, &(struct child_input){ "input", 5 }, 10 * CLOCK_S, &out, &e);
+	int rc = child_filter(argv, &(struct child_input){ "input", 5 }, &(struct child_bounds){ 10 * CLOCK_S, (size_t)4 << 30, NULL }, &out, &e);
 	char *text = rc == 0 ? mem_str(buf_text(&out)) : mem_fmt("error %d: %s", rc, e.text);
 	buf_fini(&out);
 	return text;
@@ -41,6 +44,47 @@ static void filter(void)
 	is_answer("cat; cat /dev/stdin", "inputinput", "a program reads its input, from its descriptor and as a file");
 	is_answer("echo because >&2; exit 3", "because", "a program that fails passes its last words on");
 	is_answer("exec /nowhere/at/all", "error", "a program that cannot be started is an error");
+}
+
+static void *cancel_soon(void *cancel)
+{
+	clock_sleep(50 * CLOCK_MS);
+	cancel_ask(cancel);
+	return NULL;
+}
+
+static void nothing_on_signal(int signal)
+{
+	(void)signal;
+}
+
+/* What a tool needs is bounded, and waiting for it ends when its caller is cancelled. */
+static void bounds(void)
+{
+	char *const sleeper[] = { (char *)"sleep", (char *)"1000", NULL };
+	struct sigaction act = { .sa_handler = nothing_on_signal }, was;
+	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct cancel cancel = { false };
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	pthread_t thread;
+	/* The program is bounded when it has begun. */
+	is_answer("until [ $(ulimit -f) != unlimited ]; do :; done; exec head -c 100000000 /dev/zero", "writes more than 64 MiB",
+		  "a program's output is bounded");
+	is_answer("until [ $(ulimit -v) != unlimited ]; do :; done; exec dd if=/dev/null bs=5G count=1", "exhausted", "so is its memory");
+	pthread_create(&thread, NULL, cancel_soon, &cancel);
+	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 100 * CLOCK_S, 0, &cancel }, &out, &e), -ERR_CANCELLED,
+	       "a program is cancelled with its caller");
+	pthread_join(thread, NULL);
+	e = (struct err)ERR_INIT;
+	sigaction(SIGALRM, &act, &was);
+	setitimer(ITIMER_REAL, &often, NULL);
+	is_answer("sleep 0.3; echo whole", "whole", "signals to the caller do not end the program early");
+	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 200 * CLOCK_MS, 0, NULL }, &out, &e), -ERR_TIMEOUT,
+	       "a program that takes too long is ended");
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &was, NULL);
+	buf_fini(&out);
 }
 
 /* Makes CAP_PERFMON inheritable and ambient, as systemd's AmbientCapabilities= does. */
@@ -78,6 +122,7 @@ static void capabilities(void)
 int main(void)
 {
 	filter();
+	bounds();
 	capabilities();
 	static const char *const all[] = {
 		"PATH=/bin", "OPENAI_API_KEY=k", "hf_token=t", "AWS_SECRET_ACCESS=s", "CREDENTIALS_DIRECTORY=/run/c", "PGPASSWORD=p",
