@@ -38,7 +38,7 @@ struct pool_worker {
 	atomic_bool interrupted; /* in the last call: its wire is shut, whatever that call was answered */
 	int interrupt_fd;        /* a second descriptor of the wire, for pool_interrupt; -1 without process */
 	unsigned generation;
-	const char *const *launcher; /* of the lease, in front of its processes; NULL: the pool's own */
+	const char *const *launcher; /* of the lease, behind the pool's; NULL: none */
 };
 
 /* One device that was ever leased: its lock and its two processes. */

@@ -80,8 +80,8 @@ struct pool_wish {
 	 * the kernel cannot tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
-	const char *const
-		*launcher; /* words in front of the device's worker, such as a sanitizer; outlive the lease. NULL: the pool's */
+	const char *const *
+		launcher; /* words between the pool's launcher and the device's worker, such as a sanitizer; outlive the lease. NULL: none */
 	_Atomic int64_t
 		*leased_ns; /* the lease's end adds how long it lasted, without the waiting before it; outlives the lease. NULL */
 };

@@ -60,24 +60,27 @@ static uint64_t count_oom_kills(void)
 	return kills;
 }
 
-static int start(struct process *p, const char *binary, const char *const *launcher, struct err *e)
+/* The pool's launcher leads to the machine, and what the lease wants (a sanitizer) stands in front of the worker there. */
+static int start(struct process *p, const struct starter *t, const char *const *launcher, struct err *e)
 {
 	int wire[2] = { -1, -1 }, complaints[2] = { -1, -1 }, rc;
+	bool lends = launcher == process_counters;
+	char **argv = NULL;
 	size_t words = 0;
-	while (launcher && launcher[words])
-		words++;
-	char **argv = MEM_NEW_N(char *, words + 3);
-	for (size_t i = 0; i < words; i++)
-		argv[i] = (char *)launcher[i];
-	argv[words] = (char *)binary;
-	argv[words + 1] = "worker";
+	for (char **word = t->launcher; *word; word++)
+		*MEM_PUSH(argv, words) = *word;
+	for (; launcher && *launcher; launcher++)
+		*MEM_PUSH(argv, words) = (char *)*launcher;
+	*MEM_PUSH(argv, words) = t->binary;
+	*MEM_PUSH(argv, words) = "worker";
+	*MEM_PUSH(argv, words) = NULL;
 	*p = (struct process)PROCESS_INIT;
 	p->oom_kills = count_oom_kills();
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, wire) != 0 || pipe2(complaints, O_CLOEXEC) != 0) {
 		rc = err_sys(e, errno, "cannot make the wire of a worker");
 		goto out;
 	}
-	child_lend_perfmon(launcher == process_counters);
+	child_lend_perfmon(lends);
 	rc = child_start(argv, wire[1], wire[1], complaints[1], &p->pid);
 	child_lend_perfmon(false);
 	if (rc != 0) {
@@ -111,7 +114,7 @@ static void *starter_thread(void *arg)
 			continue;
 		}
 		lock_release(&t->lock);
-		s->rc = start(s->process, t->binary, s->launcher, s->e);
+		s->rc = start(s->process, t, s->launcher, s->e);
 		lock_take(&t->lock);
 		s->done = true;
 		t->start = NULL;
@@ -161,7 +164,7 @@ void process_starter_free(struct starter *t)
 
 int process_start(struct process *p, struct starter *t, const char *const *launcher, struct err *e)
 {
-	struct start s = { .process = p, .launcher = launcher ? launcher : (const char *const *)t->launcher, .e = e };
+	struct start s = { .process = p, .launcher = launcher, .e = e };
 	lock_take(&t->lock);
 	while (t->start)
 		lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);

@@ -50,8 +50,7 @@ struct starter *process_starter_new(const char *binary, const char *const *launc
 /* Ends the thread; the processes that it started die with it. NULL is fine. */
 void process_starter_free(struct starter *starter);
 
-/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words instead of the starter's; NULL:
- * the starter's. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
+/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words behind the starter's; NULL: none. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
 int process_start(struct process *p, struct starter *starter, const char *const *launcher, struct err *e);
 /* Waits for its hello, which may take seconds behind a launcher. A failure ends the process. interrupted: as in a request. */
 int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e);

@@ -386,6 +386,43 @@ static void one_device(const char *folder)
 	pool_free(two);
 }
 
+/* Whether the process was started with this variable. */
+static bool has_variable(pid_t pid, const char *variable)
+{
+	char path[64], text[1 << 16];
+	snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+	FILE *f = fopen(path, "r");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i += strlen(text + i) + 1)
+		if (strcmp(text + i, variable) == 0)
+			return true;
+	return false;
+}
+
+/* The pool's words may lead to another machine: what a lease wants, such as hardware counters, is wanted there. */
+static void two_launchers(const char *folder)
+{
+	static const char *const outer[] = { "env", "OF_THE_POOL=1", NULL }, *const inner[] = { "env", "OF_THE_LEASE=1", NULL };
+	struct pool_config config = { .compile_workers = 1, .lock_space = folder, .launcher = outer };
+	struct pool *pool = pool_new(&config);
+	struct pool_wish wish = { .launcher = inner };
+	struct pool_worker *w;
+	struct facts facts;
+	struct err e = ERR_INIT;
+	if (pool_device(pool, "hlsl:0", &facts, &e) < 0) {
+		SKIP(2, "no device");
+	} else {
+		is_int(pool_take_device(pool, &facts, &wish, &w, &e), 0, "a lease has a launcher of its own %s", e.text);
+		ok(has_variable(pool_worker_pid(w), "OF_THE_POOL=1") && has_variable(pool_worker_pid(w), "OF_THE_LEASE=1"),
+		   "its worker is started behind the pool's launcher as well");
+		pool_give(w);
+	}
+	pool_free(pool);
+}
+
 /* The name of the lock, bound by this process without listening: nobody can ask who holds it. */
 static int bind_silently(const struct facts *facts, const char *space)
 {
@@ -602,6 +639,7 @@ int main(int argc, char **argv)
 	interrupted_late();
 	parallel_starts();
 	one_device(folder);
+	two_launchers(folder);
 	lock_names();
 	silent_holder(folder);
 	killed_holder(folder);
