@@ -13,7 +13,7 @@
 #include "backends/gpu/submit.h"
 #include "base/mem.h"
 
-enum { KERNELS_MAX = 16, PASSES_MAX = 64 };
+enum { PASSES_MAX = 64 };
 #define STALLED(reason) "smsp__average_warps_issue_stalled_" reason "_per_issue_active.ratio"
 #define PEAK_ELAPSED ".avg.pct_of_peak_sustained_elapsed"
 #define PEAK_ACTIVE ".avg.pct_of_peak_sustained_active"
@@ -70,7 +70,7 @@ struct reading {
 	const char *names[MEM_COUNT(metrics)]; /* of the metrics that this chip has */
 	size_t place[MEM_COUNT(metrics)];      /* in `metrics` */
 	size_t count;
-	size_t ops[KERNELS_MAX]; /* launches that are counted */
+	size_t *ops; /* launches that are counted, one of each kernel */
 	size_t op_count;
 	uint8_t *available, *config, *data;
 	size_t config_size, data_size;
@@ -108,9 +108,9 @@ static void choose(struct reading *r)
 			continue;
 		while (k < r->op_count && strcmp(plan->ops[r->ops[k]].launch.kernel, l->kernel) != 0)
 			k++;
-		if (k == r->op_count && k < KERNELS_MAX)
-			r->ops[r->op_count++] = i;
-		else if (k < r->op_count && gpu_check_volume(l->grid) > gpu_check_volume(plan->ops[r->ops[k]].launch.grid))
+		if (k == r->op_count)
+			*MEM_PUSH(r->ops, r->op_count) = i;
+		else if (gpu_check_volume(l->grid) > gpu_check_volume(plan->ops[r->ops[k]].launch.grid))
 			r->ops[k] = i;
 	}
 }
@@ -313,6 +313,7 @@ static int count(struct backend_run *run, struct wire_counters *to, struct err *
 	if (r.host)
 		r.c->host_free(&(struct cupti_host_free){ .size = CUPTI_SIZE(cupti_host_free, host), .host = r.host });
 	r.c->deinitialize(&plain);
+	free(r.ops);
 	free(r.available);
 	free(r.config);
 	free(r.data);

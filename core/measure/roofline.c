@@ -123,7 +123,8 @@ bool roofline_svg(const struct roofline *r, struct buf *out)
 	bool any = false;
 	for (size_t i = 0; i < r->point_count; i++)
 		any |= is_drawn(&r->points[i]);
-	if (!any || !(r->pipe_gflops > 0) || !(r->copy_gbs > 0))
+	double ridge = r->pipe_gflops / r->copy_gbs;
+	if (!any || !(r->pipe_gflops > 0) || !isfinite(r->pipe_gflops) || !(ridge > 0) || !isfinite(ridge))
 		return false;
 	struct frame f = frame_of(r);
 	buf_addf(out,

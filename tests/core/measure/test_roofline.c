@@ -44,6 +44,11 @@ int main(int argc, char **argv)
 	points[0].intensity = 2;
 	r.copy_gbs = NAN;
 	ok(!roofline_svg(&r, &svg) && svg.len == 0, "without a ceiling neither");
+	for (int i = 0; i < 3; i++) {
+		r.copy_gbs = i == 0 ? INFINITY : i == 1 ? 0 : 4200;
+		r.pipe_gflops = i == 2 ? INFINITY : 60500;
+		ok(!roofline_svg(&r, &svg) && svg.len == 0, "nor with one of %g GB/s or %g GFLOP/s", r.copy_gbs, r.pipe_gflops);
+	}
 	buf_fini(&svg);
 	return tap_done();
 }
