@@ -151,6 +151,17 @@ SELECT min(id) FROM checkpoint WHERE context >= ?1 AND context < ?1 || 'g' GROUP
 -- name: validation_list
 SELECT * FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
 
+-- name: validation_of_job
+SELECT * FROM validation WHERE job_id = ?1 ORDER BY id;
+
+-- name: validation_get
+SELECT * FROM validation WHERE id = ?1;
+
+-- name: validation_same
+SELECT id FROM validation
+WHERE checkpoint_id = :checkpoint_id AND device = :device AND params = :params AND validator = :validator AND verdict = :verdict
+      AND seed_hash IS :seed_hash AND job_id IS :job_id AND created_ms = :created_ms LIMIT 1;
+
 -- name: validation_failed
 SELECT * FROM validation WHERE id IN (
 	SELECT max(id) FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND verdict = 'failed' GROUP BY params)
@@ -281,6 +292,10 @@ FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.
 WHERE (?1 IS NULL OR job_id = ?1) AND (?2 IS NULL OR transformation = ?2)
 ORDER BY x.id LIMIT ?3;
 
+-- name: exchange_spent
+SELECT count(*) AS calls, sum(tokens_in) AS tokens_in, sum(tokens_out) AS tokens_out, sum(tokens_cached) AS tokens_cached
+FROM exchange WHERE job_id = ?1;
+
 -- Each exchange with the transformation that it was a part of: that of its job, or the one that the job's request continued.
 -- name: trajectory_list
 SELECT x.id AS id, x.created_ms AS created_ms, x.context AS context_hash, c.data AS context, x.transformation AS transformation,
@@ -308,9 +323,10 @@ SELECT coalesce(f.value, 'unknown') AS device, c.sizes AS sizes, c.cold AS cold,
        CASE WHEN c.b_id = ?1 THEN 1 / c.low ELSE c.high END AS high,
        CASE WHEN c.b_id = ?1 OR c.verdict NOT IN ('faster', 'slower') THEN c.verdict
             WHEN c.verdict = 'faster' THEN 'slower' ELSE 'faster' END AS verdict
-FROM comparison c JOIN checkpoint_parent p ON p.checkpoint_id = ?1 AND p.parent_id IN (c.a_id, c.b_id)
+FROM checkpoint_parent p
+CROSS JOIN comparison c ON (c.b_id = ?1 AND c.a_id = p.parent_id) OR (c.b_id = p.parent_id AND c.a_id = ?1)
 LEFT JOIN fact f ON f.device = c.device AND f.key = 'class'
-WHERE ?1 IN (c.a_id, c.b_id) AND c.b_id IS NOT NULL
+WHERE p.checkpoint_id = ?1
 ORDER BY c.id;
 
 -- name: trajectory_evidence
@@ -346,8 +362,23 @@ UPDATE decision SET made_id = :made_id, transform_job = :transform_job, tune_job
        calls = :calls, tokens_in = :tokens_in, tokens_out = :tokens_out, ended_ms = :ended_ms
 WHERE id = :id;
 
+-- Of the search that the job began or continued.
 -- name: decision_list
-SELECT * FROM decision WHERE search = ?1 ORDER BY seq;
+WITH RECURSIVE chain (id) AS (
+	SELECT ?1
+	UNION
+	SELECT json_extract(j.request, '$.continue') FROM chain JOIN job j ON j.id = chain.id WHERE j.kind = 'optimize')
+SELECT * FROM decision WHERE search = (SELECT d.search FROM chain JOIN decision d ON d.search = chain.id LIMIT 1) ORDER BY seq;
+
+-- Another job that may still decide in this search: the one that began it, or one that was asked to continue it before job ?2 was.
+-- name: decision_rival
+WITH RECURSIVE same (id) AS (
+	SELECT ?1
+	UNION
+	SELECT j.id FROM same JOIN job j ON j.kind = 'optimize' AND json_extract(j.request, '$.continue') = same.id)
+SELECT j.id FROM same JOIN job j ON j.id = same.id JOIN job me ON me.id = ?2
+WHERE j.state IN ('queued', 'running', 'interrupted') AND (j.created_ms, j.rowid) < (me.created_ms, me.rowid)
+ORDER BY j.created_ms, j.rowid LIMIT 1;
 
 -- name: decision_search_of
 SELECT search FROM decision WHERE checkpoint_id = ?1 OR made_id = ?1 ORDER BY id DESC LIMIT 1;
@@ -367,6 +398,9 @@ SELECT * FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b
       AND EXISTS (SELECT 1 FROM validation v WHERE v.id = a_validation AND v.verdict = 'passed')
 ORDER BY id DESC LIMIT 1;
 
+-- name: comparison_of_job
+SELECT * FROM comparison WHERE job_id = ?1 ORDER BY id;
+
 -- Both orders: pairs say as much of A as of B.
 -- name: comparison_pair
 SELECT c.* FROM comparison c
@@ -381,17 +415,16 @@ SELECT * FROM weighing WHERE comparison_id = ?1;
 
 -- A checkpoint against its parent, whichever of them was timed as A. Against the parameters that tuning starts with only where there are
 -- no others, and where the parent was tuned (then they are its best): a tuned checkpoint against an untuned parent says little of the
--- transformation.
+-- transformation. CROSS JOIN: by the index of pairs, since rows of comparisons are long.
 -- name: application_pairs
 SELECT k.id AS checkpoint, p.parent_id AS parent, k.by_name AS by, c.device AS device, c.sizes AS sizes,
        CASE WHEN c.b_id = k.id THEN 1 / c.ratio ELSE c.ratio END AS speedup,
        CASE WHEN c.b_id = k.id OR c.verdict NOT IN ('faster', 'slower') THEN c.verdict
             WHEN c.verdict = 'faster' THEN 'slower' ELSE 'faster' END AS verdict
-FROM comparison c
-JOIN checkpoint_parent p ON p.ord = 0 AND ((p.checkpoint_id = c.b_id AND p.parent_id = c.a_id)
-                                           OR (p.checkpoint_id = c.a_id AND p.parent_id = c.b_id))
+FROM checkpoint_parent p
+CROSS JOIN comparison c ON (c.b_id = p.checkpoint_id AND c.a_id = p.parent_id) OR (c.b_id = p.parent_id AND c.a_id = p.checkpoint_id)
 JOIN checkpoint k ON k.id = p.checkpoint_id
-WHERE (c.a_start = 0 OR c.a_params = c.sizes
+WHERE p.ord = 0 AND (c.a_start = 0 OR c.a_params = c.sizes
        OR EXISTS (SELECT 1 FROM measurement m WHERE m.checkpoint_id = c.a_id AND m.device = c.device AND m.status = 'ok'))
       AND ((?1 IS NULL AND ?2 IS NULL) OR c.device = ?2 OR c.device IN (SELECT device FROM fact WHERE key = 'class' AND value = ?1))
       AND EXISTS (SELECT 1 FROM comparison_proven v WHERE v.id = c.id)
@@ -431,9 +464,11 @@ DELETE FROM job WHERE id IN (
 	SELECT id FROM job WHERE state IN ('done', 'failed', 'cancelled') AND ended_ms < ?1 LIMIT ?2)
 RETURNING 1;
 
+-- What a search left half done is continued by that search alone, as long as it is young.
 -- name: retention_pending
 DELETE FROM pending WHERE id IN (
-	SELECT id FROM pending WHERE state IN ('accepted', 'cancelled') AND updated_ms < ?1 LIMIT ?2)
+	SELECT id FROM pending
+	WHERE updated_ms < ?1 AND (state IN ('accepted', 'cancelled') OR id IN (SELECT pending FROM decision)) LIMIT ?2)
 RETURNING 1;
 
 -- Kept: what is young, what a workflow, a move of its head, a tag, a half-done transformation or a live job names, what was compared

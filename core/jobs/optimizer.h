@@ -22,7 +22,7 @@ struct optimizer_request {
 	double price_in, price_out; /* of a million tokens, in the unit of money */
 	double roof;                /* percent of a measured ceiling that is near enough; NAN: 90 */
 	char *without;              /* "profile", "knowledge": what the search does without; NULL: it has all */
-	char *search;               /* the job whose search this one continues; NULL: a new search */
+	char *search;               /* a job whose search this one continues; NULL: a new search */
 	char *batch;                /* a device that times elsewhere, by drains; NULL: subject.device times */
 	bool resume;                /* read by engine_submit alone */
 };
@@ -41,7 +41,7 @@ struct optimizer {
 	const struct policy *policy;
 	struct lineage start;
 	struct facts facts;
-	const char *search; /* the job that the decisions are of: this one, or the one that is continued */
+	char *search; /* the job that began the search: this one, or an earlier one */
 	struct decision_list decisions;
 	size_t inherited; /* of them, made by earlier jobs */
 	struct graph graph;

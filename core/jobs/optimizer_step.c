@@ -104,10 +104,10 @@ static void judge_tuned(const struct optimizer_tuned *t, struct decision *d)
 	d->gain = exp(gain);
 	d->low = exp(low);
 	d->high = exp(high);
-	d->outcome = low > -COMPARE_MARGIN && high < COMPARE_MARGIN   ? DECISION_SAME
-		     : isfinite(low) && low > 0   ? DECISION_FASTER
-		     : isfinite(high) && high < 0 ? DECISION_SLOWER
-						  : DECISION_UNCLEAR;
+	d->outcome = low > -COMPARE_MARGIN && high < COMPARE_MARGIN ? DECISION_SAME
+		     : isfinite(low) && low > 0                     ? DECISION_FASTER
+		     : isfinite(high) && high < 0                   ? DECISION_SLOWER
+								    : DECISION_UNCLEAR;
 }
 
 /* The same by joules, against what the parent needed. They are no pairs and have no interval: what differs by less than 1 % is the same. */
@@ -368,7 +368,14 @@ static int settle(struct optimizer *o, struct decision *d, struct err *e)
 	if (!ended)
 		return 0;
 	layout_init(&optimizer_tuned_layout, &t);
-	if (engine_child_run(o->job, d->tune_job, &optimizer_tuned_layout, &t, &why) < 0) {
+	rc = engine_child_run(o->job, d->tune_job, &optimizer_tuned_layout, &t, &why);
+	if (rc < 0 && cancel_asked(&o->job->cancel)) {
+		/* The next job that continues the search takes the result. */
+		*e = why;
+		layout_fini(&optimizer_tuned_layout, &t);
+		return rc;
+	}
+	if (rc < 0) {
 		d->outcome = why.code == ERR_WRONG || why.code == ERR_PRUNED ? DECISION_WRONG : DECISION_FAILED;
 		set_note(d, why.text);
 	} else if (d->kind == DECISION_MEASURE) {

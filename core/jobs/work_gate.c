@@ -92,6 +92,7 @@ static int review(struct work_gate *g, const struct context *parent, const struc
 		  struct err *e)
 {
 	struct prompt prompt = PROMPT_INIT;
+	struct work_asked asked = { 0 };
 	char *answer = NULL, *why = NULL;
 	question_review(&prompt, g->x->t->source, parent, ctx, g->x->has_facts ? &g->x->facts : NULL);
 	const struct work_question q = { .model = g->reviewer,
@@ -99,7 +100,7 @@ static int review(struct work_gate *g, const struct context *parent, const struc
 					 .about = *context_hash(ctx),
 					 .attempt = ++g->reviews,
 					 .prompt = &prompt };
-	int rc = work_ask(g->job, &q, &answer, &g->asked, e);
+	int rc = work_ask(g->job, &q, &answer, &asked, e);
 	if (rc == 0 && question_rejects(answer, &why)) {
 		*ret_verdict = (struct judge_verdict){ .result = JUDGE_WRONG,
 						       .headline = "A reviewer read the code and rejected it before it ran.",

@@ -15,7 +15,6 @@ struct work_gate {
 	const char *reviewer; /* NULL: none */
 	int64_t same;         /* the checkpoint that has the code already; 0: none */
 	unsigned reviews, rejections;
-	struct work_asked asked;
 	struct judge judge; /* the table to hand on */
 };
 

@@ -338,24 +338,26 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return rc;
 }
 
-/* The search of an earlier job, which must have begun at this checkpoint and have ended. What was decided since this job was asked for is its
- * own: it was killed, and runs again. */
+/* The search of an earlier job, which must have begun at this checkpoint, and in which nobody else decides now. What was decided since this
+ * job was asked for is its own: it was killed, and runs again. */
 static int inherit(struct optimizer *o, struct err *e)
 {
-	struct job was, is;
-	o->search = o->q->search ? o->q->search : o->job->id;
-	int rc = o->q->search ? decision_list(o->job->db, o->search, &o->decisions, e) : 0;
-	if (rc < 0 || o->q->search == NULL)
+	struct job is;
+	char *rival = NULL;
+	const char *named = o->q->search;
+	int rc = named ? decision_list(o->job->db, named, &o->decisions, e) : 0;
+	if (rc == 0 && named && (o->decisions.count == 0 || o->decisions.at[0].checkpoint != o->start.id))
+		rc = err_set(e, ERR_INPUT, "continue: job %s is no search that began at checkpoint %lld", named,
+			     (long long)o->start.id);
+	o->search = mem_str(rc == 0 && named ? o->decisions.at[0].search : o->job->id);
+	if (rc < 0 || named == NULL)
 		return rc;
-	if (o->decisions.count == 0 || o->decisions.at[0].checkpoint != o->start.id)
-		return err_set(e, ERR_INPUT, "continue: job %s is no search that began at checkpoint %lld", o->search,
-			       (long long)o->start.id);
-	rc = job_get(o->job->db, o->search, &was, e);
-	if (rc < 0)
-		return rc;
-	if (!job_state_ended(was.state))
-		rc = err_set(e, ERR_CONFLICT, "continue: job %s has not ended: `job` with action wait or resume", o->search);
-	job_fini(&was);
+	rc = decision_rival(o->job->db, o->search, o->job->id, &rival, e);
+	if (rc == 0 && rival)
+		rc = err_set(e, ERR_CONFLICT,
+			     "continue: job %s works on this search and has not ended: `job` with action wait, resume or cancel",
+			     rival);
+	free(rival);
 	if (rc == 0)
 		rc = job_get(o->job->db, o->job->id, &is, e);
 	if (rc < 0)
@@ -388,7 +390,8 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	struct optimizer o = { .job = job, .q = q, .w = job->user, .began = clock_now() };
 	int rc = find_policy(q->policy, &o.policy, e);
 	if (rc == 0 && q->money > 0 && !(q->price_in > 0 || q->price_out > 0))
-		rc = err_set(e, ERR_INPUT, "money: without price_in or price_out nothing limits the search; give the prices of a million tokens");
+		rc = err_set(e, ERR_INPUT,
+			     "money: without price_in or price_out nothing limits the search; give the prices of a million tokens");
 	if (rc == 0)
 		rc = lineage_load(job->db, q->subject.checkpoint, &o.start, e);
 	if (rc == 0)
@@ -413,6 +416,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		keep_best(&o, r->best);
 	optimizer_graph_fini(&o);
 	decision_list_fini(&o.decisions);
+	free(o.search);
 	mem_free_texts(o.sequence, o.sequence_count);
 	lineage_fini(&o.start);
 	return rc;

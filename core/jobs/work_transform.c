@@ -34,7 +34,7 @@ struct request {
 	char *without;                /* what the model is not told: "profile", "knowledge"; NULL: it is told all */
 	char *notes;                  /* for the model beside the profile, as Markdown: what was tried before; NULL */
 	int64_t starts;               /* fresh starts of a pass; 0: the default */
-	int64_t calls;                /* answers at most, then it is kept half done; 0: any */
+	int64_t calls;                /* of models at most in this job, then it is kept half done; 0: any */
 	bool novel;                   /* code that a checkpoint has already is not judged again */
 	char *reviewer;               /* a model that reads the code before it runs; NULL: none */
 	char *answer;                 /* submit */
@@ -128,10 +128,9 @@ struct apply {
 	struct eval ev;
 	struct work_judge judge;
 	struct transform *x;
-	bool resumed;      /* this job was cut off and continues its own row */
-	int64_t made;      /* what it became before this job was cut off; then nothing else is set but `job` */
-	const char *model; /* provider's name */
-	uint64_t tokens_in, tokens_out, tokens_cached;
+	bool resumed;        /* this job was cut off and continues its own row */
+	int64_t made;        /* what it became before this job was cut off; then nothing else is set but `job` */
+	const char *model;   /* provider's name */
 	const char *trouble; /* the first: "malformed", or a verdict's name; NULL: none */
 	double calls;        /* expected, without repairs */
 	struct work_gate gate;
@@ -354,12 +353,16 @@ static void progress(struct apply *a, const char *what)
 	free(text);
 }
 
-/* The next question would be one too many. */
+/* The next question would be one too many. Calls of earlier jobs that worked on the same transformation do not count. */
 static int check_calls(const struct apply *a, struct err *e)
 {
 	const struct transform *x = a->x;
-	if (a->q->calls == 0 || x->asked < (uint64_t)a->q->calls || x->state != TRANSFORM_ASK)
+	struct exchange_spent spent;
+	if (a->q->calls == 0 || x->state != TRANSFORM_ASK)
 		return 0;
+	int rc = exchange_spent(a->job->db, a->job->id, &spent, e);
+	if (rc < 0 || spent.calls < a->q->calls)
+		return rc;
 	return err_set(e, ERR_MODEL, "%s: its %lld model calls are used up: %s", x->t->name, (long long)a->q->calls, x->last);
 }
 
@@ -374,9 +377,6 @@ static int answered(void *arg, struct transform *x, const struct model_request *
 	if (rc == 0)
 		rc = keep(a, e);
 	rc = store_end(a->job->db, rc, e);
-	a->tokens_in += answer->prompt_tokens;
-	a->tokens_out += answer->output_tokens;
-	a->tokens_cached += answer->cached_tokens;
 	if (outcome != REPLY_OK && a->trouble == NULL)
 		a->trouble = "malformed";
 	if (answer->note)
@@ -411,6 +411,8 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 {
 	struct transform *x = a->x;
 	struct transform_watch watch = { .arg = a, .answered = answered, .judged = judged };
+	struct exchange_spent spent = { 0 };
+	struct err unread = ERR_INIT;
 	bool began = x->id == NULL;
 	int rc = 0;
 	a->model = model ? model->name : NULL;
@@ -420,11 +422,13 @@ static int run_model(struct apply *a, const struct model *model, struct result *
 	if (rc == 0)
 		rc = transform_run(x, model, &a->gate.judge, &watch, &a->job->cancel.asked, e);
 	result->plan = mem_str(transform_plan(x));
-	result->asked = x->asked + a->gate.asked.calls;
+	if (exchange_spent(a->job->db, a->job->id, &spent, &unread) < 0)
+		log_warning("job %s: its model calls cannot be counted: %s", a->job->id, unread.text);
+	result->asked = spent.calls;
 	result->repairs = x->repairs;
-	result->tokens_in = (int64_t)a->tokens_in + a->gate.asked.tokens_in;
-	result->tokens_out = (int64_t)a->tokens_out + a->gate.asked.tokens_out;
-	result->tokens_cached = (int64_t)a->tokens_cached;
+	result->tokens_in = spent.tokens_in;
+	result->tokens_out = spent.tokens_out;
+	result->tokens_cached = spent.tokens_cached;
 	if (a->trouble || (rc == 0 && began))
 		result->first_try = mem_str(a->trouble ? a->trouble : "right");
 	if (rc == 0)
@@ -487,13 +491,9 @@ static int run_transform(struct engine_job *job, const void *request, void *ret_
 /* A job that was cut off after its last write has recorded its answer. */
 static int was_recorded(struct apply *a, struct err *e)
 {
-	struct exchange_list list;
-	int rc = a->resumed ? exchange_list(a->job->db, a->job->id, NULL, 1, &list, e) : 0;
-	if (rc < 0 || !a->resumed)
-		return rc;
-	rc = list.count > 0;
-	exchange_list_fini(&list);
-	return rc;
+	struct exchange_spent spent = { 0 };
+	int rc = a->resumed ? exchange_spent(a->job->db, a->job->id, &spent, e) : 0;
+	return rc < 0 ? rc : spent.calls > 0;
 }
 
 /* Nothing is written before the verdict is in, so that the same answer can be submitted again. */

@@ -68,9 +68,16 @@ int decision_save(struct db *db, const struct decision *d, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-int decision_list(struct db *db, const char *search, struct decision_list *ret_list, struct err *e)
+int decision_list(struct db *db, const char *job, struct decision_list *ret_list, struct err *e)
 {
-	return query_all(db, "decision_list", QUERY(QUERY_TEXT(search)), &decision_layout, ret_list, e);
+	return query_all(db, "decision_list", QUERY(QUERY_TEXT(job)), &decision_layout, ret_list, e);
+}
+
+int decision_rival(struct db *db, const char *search, const char *job, char **ret_rival, struct err *e)
+{
+	*ret_rival = NULL;
+	int rc = query_text(db, "decision_rival", QUERY(QUERY_TEXT(search), QUERY_TEXT(job)), ret_rival, e);
+	return rc < 0 ? rc : 0;
 }
 
 int decision_search_of(struct db *db, int64_t checkpoint, char **ret_search, struct err *e)

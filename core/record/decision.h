@@ -74,8 +74,11 @@ extern const char *const decision_kinds[], *const decision_outcomes[];
 int decision_add(struct db *db, struct decision *d, struct err *e);
 /* Writes all that may change after decision_add: jobs, outcome, figures, note. */
 int decision_save(struct db *db, const struct decision *d, struct err *e);
-/* All of one search, in order. decision_list_fini. */
-int decision_list(struct db *db, const char *search, struct decision_list *ret_list, struct err *e);
+/* All of the search that a job began or continued, in order; each row's `search` is the job that began it. decision_list_fini. */
+int decision_list(struct db *db, const char *job, struct decision_list *ret_list, struct err *e);
+/* The job that has the right to decide in a search before this one has: it began the search, or was asked earlier to continue it, and has
+ * not ended. NULL: none; free(). */
+int decision_rival(struct db *db, const char *search, const char *job, char **ret_rival, struct err *e);
 /* The optimize job that decided last about a checkpoint or made it; NULL: none. free(). */
 int decision_search_of(struct db *db, int64_t checkpoint, char **ret_search, struct err *e);
 void decision_init(struct decision *d);

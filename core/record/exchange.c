@@ -53,6 +53,21 @@ int exchange_add(struct db *db, struct exchange *x, struct err *e)
 	return rc < 0 ? rc : store_end(db, add(db, x, e), e);
 }
 
+static const struct layout_field spent_fields[] = {
+	{ LAYOUT_AT(struct exchange_spent, calls, INT) },
+	{ LAYOUT_AT(struct exchange_spent, tokens_in, INT) },
+	{ LAYOUT_AT(struct exchange_spent, tokens_out, INT) },
+	{ LAYOUT_AT(struct exchange_spent, tokens_cached, INT) },
+	{ .name = NULL },
+};
+static const struct layout spent_layout = { "spent", sizeof(struct exchange_spent), spent_fields };
+
+int exchange_spent(struct db *db, const char *job, struct exchange_spent *ret_spent, struct err *e)
+{
+	int rc = query_one(db, "exchange_spent", QUERY(QUERY_TEXT(job)), &spent_layout, ret_spent, e);
+	return rc < 0 ? rc : 0;
+}
+
 void exchange_list_fini(struct exchange_list *l)
 {
 	query_list_fini(&layout, l);

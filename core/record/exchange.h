@@ -44,6 +44,11 @@ struct exchange_list {
 
 /* Stores prompt and reply as blobs and adds a row; sets x->id. Texts stay the caller's. */
 int exchange_add(struct db *db, struct exchange *x, struct err *e);
+/* What a job's models were asked: how often, and for how many tokens, as far as their providers count them. */
+struct exchange_spent {
+	int64_t calls, tokens_in, tokens_out, tokens_cached;
+};
+int exchange_spent(struct db *db, const char *job, struct exchange_spent *ret_spent, struct err *e);
 /* Oldest first; only those of `job` unless NULL, only those of `transformation` unless NULL; at most `limit` (0: all). */
 int exchange_list(struct db *db, const char *job, const char *transformation, int limit, struct exchange_list *ret_list,
 		  struct err *e);

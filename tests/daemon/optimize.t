@@ -7,7 +7,7 @@ db=$T/a.db m=$T/model
 has "$("$peakd" optimize --list-policies)" "KernelBand" "--list-policies says where a policy comes from"
 is "$("$peakd" optimize --list-policies | grep -c '^ *from:')" \
 	"$(jq '.properties.policy.enum | length' "$root/schema/optimize.input.json")" "the tool's schema names every policy"
-need_hlsl 23 "$T/d.db"
+need_hlsl 31 "$T/d.db"
 
 mkdir "$m"
 rule() # rule NAME WORDS <ANSWER: questions with these words get this answer
@@ -120,6 +120,30 @@ optimize 1 --policy coder-judge --experiments 1
 is "$(jq -c '.result | [.right, .calls]' "$T/out")" '[1,5]' "rejected code is written again, and each review is a call" "$(cat "$T/err")"
 is "$(explain "$(jq -r .job "$T/out")" '.decisions[2] | [.reviewed, .made != null]')" '[true,true]' "what the reviewer accepts is judged and timed"
 rm "$m"/0*
+
+# --- code that failed is mended, and each call counts once
+db=$T/f.db
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
+mv "$m/2.when" "$m/2.off"
+optimize 1 --policy islands --experiments 2
+job=$(jq -r .job "$T/out")
+is "$(explain "$job" '[.decisions[] | select(.kind == "mend")] | length')" 1 "islands mend what failed" "$(explain "$job" '[.decisions[] | [.kind, .outcome, .note]]')"
+is "$(explain "$job" '[.decisions[].calls] | add')" "$(sqlite3 "$db" "SELECT count(*) FROM exchange")" "each model call counts once, also where code is mended"
+is "$(jq .result.calls "$T/out")" "$(sqlite3 "$db" "SELECT count(*) FROM exchange")" "and so does the result"
+was=$(sqlite3 "$db" "SELECT count(*) FROM exchange")
+optimize 1 --policy islands --calls 8
+is "$(($(sqlite3 "$db" "SELECT count(*) FROM exchange") - was))" 8 "a budget of calls is spent to the last one where code is mended" "$(explain "$(jq -r .job "$T/out")" '[.decisions[] | [.kind, .calls, .note]]')"
+mv "$m/2.off" "$m/2.when"
+
+# --- a search from a later checkpoint, whose baseline was never tuned
+db=$T/e.db
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" late --db "$db" >/dev/null
+sed 's/s += A\[id.x\]/s = s + A[id.x]/' "$T/scale.peak.md" |
+	jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"late",source:.,wait_s:40}}}' | asked "$db" "$T/edited"
+optimize 2 --policy greedy --experiments 1
+ok $? "a search begins at a later checkpoint, whose baseline was never tuned" "$(cat "$T/err")"
+is "$(sqlite3 "$db" "SELECT count(*) FROM measurement_run WHERE checkpoint_id = 1")" 0 "the baseline stays untuned"
+is "$(jq -c '.result | [.best, .speedup > 1.5, .faster]' "$T/out")" '[3,true,1]' "its best is the faster code, timed against where it began" "$(explain 2 '[.decisions[] | [.kind, .outcome, .gain, .note]]')"
 
 # --- the daemon is killed while the model writes code
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" again --db "$T/b.db" >/dev/null

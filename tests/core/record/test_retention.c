@@ -4,11 +4,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/record/blob.h"
+#include "core/record/decision.h"
 #include "core/record/event.h"
 #include "core/record/exchange.h"
 #include "core/record/fixture.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
+#include "core/record/pending.h"
 #include "core/record/query.h"
 #include "core/record/validation.h"
 #include "core/record/workflow.h"
@@ -62,6 +64,30 @@ static void ask(struct fixture *f, const char *context, const char *transformati
 	is_int(exchange_add(f->db, &x, &e), 0, "an exchange%s", e.text);
 }
 
+/* A transformation that is half done; a search's where there is one. */
+static void leave_pending(struct fixture *f, int64_t parent, const char *search)
+{
+	struct err e = ERR_INIT;
+	struct pending p = { .parent = parent, .transformation = "tiling", .text = "root", .pass = 1, .step = 1, .attempt = 1,
+	                     .context = "root", .state = "given-up" };
+	struct decision d;
+	char *id = NULL;
+	is_int(pending_add(f->db, &p, &id, &e), 0, "a half-done transformation%s", e.text);
+	decision_init(&d);
+	d.search = mem_str(search);
+	d.seq = 1;
+	d.policy = mem_str("greedy");
+	d.checkpoint = parent;
+	d.reason = mem_str("because");
+	if (search) {
+		is_int(decision_add(f->db, &d, &e), 0, "of a search%s", e.text);
+		d.pending = mem_str(id);
+		decision_save(f->db, &d, &e);
+	}
+	decision_fini(&d);
+	free(id);
+}
+
 int main(void)
 {
 	struct fixture f;
@@ -85,6 +111,8 @@ int main(void)
 	checkpoint_fini(&kept);
 	ask(&f, "elsewhere", "forgotten");
 	char *job = ended_job(&f, 1200);
+	leave_pending(&f, root, NULL);
+	leave_pending(&f, root, job);
 
 	is_int(retention_apply(f.db, &policy, clock_wall_ms(), &c, &e), 0, "young rows%s", e.text);
 	ok(c.events + c.jobs + c.checkpoints + c.exchanges + c.imports + c.texts == 0, "all stay");
@@ -97,6 +125,8 @@ int main(void)
 	is_int(retention_apply(f.db, &policy, clock_wall_ms() + 100 * DAY_MS, &c, &e), 0, "after a hundred days%s", e.text);
 	is_int(c.checkpoints, 2, "checkpoints that nothing leads to go");
 	is_int(count(&f, "SELECT count(*) FROM checkpoint"), 4, "the workflow's, the tagged and the one before a restore stay");
+	is_int(c.transformations, 1, "what a search left half done goes");
+	is_int(count(&f, "SELECT count(*) FROM pending"), 1, "what somebody else left half done stays");
 	is_int(count(&f, "SELECT count(*) FROM measurement"), 1, "a deleted checkpoint's measurements go with it");
 	is_int(count(&f, "SELECT count(*) FROM validation"), 1, "and its validations");
 	is_int(c.texts, 2, "and their texts");
