@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
+#include "core/record/comparison.h"
 #include "core/record/event.h"
 #include "core/record/fact.h"
 #include "core/record/job.h"
@@ -63,23 +64,70 @@ static bool ours(const struct merge *m, const char *job)
 
 /* --- evidence --------------------------------------------------------------------------------------------------------------- */
 
+/* A checkpoint's number here; the job's own, its parent and its baseline are asked for. 0 stays 0. */
+static int find_checkpoint(const struct merge *m, int64_t there, int64_t *ret_here, struct err *e)
+{
+	struct checkpoint c;
+	*ret_here = there == m->there.id ? m->here.id : 0;
+	if (there == 0 || *ret_here)
+		return 0;
+	int rc = checkpoint_get(m->away, there, &c, e);
+	if (rc < 0)
+		return rc;
+	rc = checkpoint_find(m->home, c.hash.hex, ret_here, e);
+	checkpoint_fini(&c);
+	return rc < 0 ? rc : 0;
+}
+
+/* Unless it was taken before, as the evidence of another job. */
+static int take_validation(struct merge *m, struct validation v, struct err *e)
+{
+	int64_t there = v.id, here = 0;
+	int rc = find_checkpoint(m, v.checkpoint, &v.checkpoint, e);
+	if (rc == 0)
+		rc = validation_same(m->home, &v, &here, e);
+	if (rc == 0 && here == 0) {
+		rc = validation_add(m->home, &v, e);
+		here = v.id;
+		m->sums->rows++;
+	}
+	pairs_add(&m->validations, there, here);
+	return rc;
+}
+
 static int take_validations(struct merge *m, struct err *e)
 {
 	struct validation_list list;
-	int rc = validation_list(m->away, m->there.id, NULL, 0, &list, e);
+	int rc = validation_of_job(m->away, m->job->id, &list, e);
 	if (rc < 0)
 		return rc;
-	for (size_t i = list.count; rc >= 0 && i > 0; i--) { /* newest first */
-		struct validation v = list.at[i - 1];
-		if (!ours(m, v.job))
-			continue;
-		v.checkpoint = m->here.id;
-		rc = validation_add(m->home, &v, e);
-		pairs_add(&m->validations, list.at[i - 1].id, v.id);
-		m->sums->rows++;
-	}
+	for (size_t i = 0; rc == 0 && i < list.count; i++)
+		rc = take_validation(m, list.at[i], e);
 	validation_list_fini(&list);
-	return rc < 0 ? rc : 0;
+	return rc;
+}
+
+/* What a figure points at. It may be of another job of the bundle, which has not been merged. */
+static int take_evidence(struct merge *m, int64_t *io_id, struct err *e)
+{
+	struct validation v;
+	struct job job = { .id = NULL };
+	if (*io_id == 0)
+		return 0;
+	int64_t here = pairs_find(&m->validations, *io_id);
+	int rc = here ? 0 : validation_get(m->away, *io_id, &v, e);
+	if (rc > 0) {
+		rc = v.job ? job_get(m->away, v.job, &job, e) : -ERR_NOT_FOUND;
+		if (rc == 0)
+			rc = take_validation(m, v, e);
+		here = rc == 0 ? pairs_find(&m->validations, *io_id) : 0;
+		job_fini(&job);
+		validation_fini(&v);
+	}
+	if (here == 0 && (rc == 0 || rc == -ERR_NOT_FOUND))
+		rc = err_set(e, ERR_IO, "a figure of job %s has evidence that is not in the bundle", m->job->id);
+	*io_id = here;
+	return rc;
 }
 
 static int take_runs(struct merge *m, struct err *e)
@@ -115,9 +163,8 @@ static int take_measurements(struct merge *m, struct err *e)
 			continue;
 		row.checkpoint = m->here.id;
 		row.run = pairs_find(&m->runs, row.run);
-		if (row.validation && (row.validation = pairs_find(&m->validations, row.validation)) == 0)
-			rc = err_set(e, ERR_IO, "a measurement of job %s has evidence that is not in the bundle", m->job->id);
-		else
+		rc = take_evidence(m, &row.validation, e);
+		if (rc == 0)
 			rc = measurement_add(m->home, &row, e);
 		m->sums->rows++;
 	}
@@ -141,6 +188,43 @@ static int take_metrics(struct merge *m, struct err *e)
 	}
 	metric_list_fini(&list);
 	return rc < 0 ? rc : 0;
+}
+
+static int take_weighing(struct merge *m, int64_t there, int64_t here, struct err *e)
+{
+	struct weighing w;
+	int rc = comparison_weighing(m->away, there, &w, e);
+	if (rc <= 0)
+		return rc;
+	w.comparison = here;
+	rc = comparison_weighing_add(m->home, &w, e);
+	comparison_weighing_fini(&w);
+	return rc;
+}
+
+static int take_comparisons(struct merge *m, struct err *e)
+{
+	struct comparison_list list;
+	int rc = comparison_of_job(m->away, m->job->id, &list, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; rc == 0 && i < list.count; i++) {
+		struct comparison row = list.at[i];
+		rc = find_checkpoint(m, row.a, &row.a, e);
+		if (rc == 0)
+			rc = find_checkpoint(m, row.b, &row.b, e);
+		if (rc == 0)
+			rc = take_evidence(m, &row.a_validation, e);
+		if (rc == 0)
+			rc = take_evidence(m, &row.b_validation, e);
+		if (rc == 0)
+			rc = comparison_add(m->home, &row, e);
+		if (rc == 0)
+			rc = take_weighing(m, list.at[i].id, row.id, e);
+		m->sums->rows++;
+	}
+	comparison_list_fini(&list);
+	return rc;
 }
 
 /* What was learned about devices there (ceilings) is news only where nothing newer is known. */
@@ -297,6 +381,8 @@ static int take_job(struct merge *m, struct err *e)
 		rc = take_measurements(m, e);
 	if (rc == 0)
 		rc = take_metrics(m, e);
+	if (rc == 0)
+		rc = take_comparisons(m, e);
 	if (rc >= 0)
 		rc = take_status(m, e);
 	if (rc >= 0)

@@ -42,8 +42,18 @@ static const struct layout layout = { "comparison", sizeof(struct comparison), f
 
 int comparison_add(struct db *db, struct comparison *c, struct err *e)
 {
-	c->sample_count = 2 * c->pairs;
+	c->sample_count = c->pairs ? 2 * c->pairs : c->sample_count;
 	return query_insert(db, "comparison", &layout, c, e);
+}
+
+int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e)
+{
+	return query_all(db, "comparison_of_job", QUERY(QUERY_TEXT(job)), &layout, ret_list, e);
+}
+
+void comparison_list_fini(struct comparison_list *l)
+{
+	query_list_fini(&layout, l);
 }
 
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,

@@ -24,22 +24,29 @@ struct comparison {
 	double a_ns, b_ns;               /* medians */
 	double ratio, low, high;         /* time of B / time of A, and its interval */
 	double confidence, margin;
-	const double *samples; /* nanoseconds: A and B in turn, 2 · pairs of them; NULL when read */
-	size_t pairs;
-	size_t sample_count; /* of `samples`; set by comparison_add */
-	size_t discarded;    /* disturbed pairs that were thrown away */
-	bool disturbed;      /* not to be quoted */
+	const double *samples; /* nanoseconds: A and B in turn, 2 · pairs of them */
+	size_t pairs;          /* 0 when read */
+	size_t sample_count;   /* of `samples`; set by comparison_add where `pairs` is not 0 */
+	size_t discarded;      /* disturbed pairs that were thrown away */
+	bool disturbed;        /* not to be quoted */
 	bool cold;
 	bool a_start;                       /* a_params are those that A's tuning starts with */
 	const char *conditions;             /* of the device beside each pair; NULL */
 	const char *load;                   /* what others did meanwhile on a CPU that is the device; NULL: nothing, or not known */
 	int64_t a_validation, b_validation; /* evidence; 0 none */
 	const char *job;                    /* NULL */
-	int64_t created_ms;                 /* set by comparison_add */
+	int64_t created_ms;                 /* set by comparison_add when 0 */
 };
 
 /* Adds one row and sets c->id; texts and samples stay the caller's. */
 int comparison_add(struct db *db, struct comparison *c, struct err *e);
+struct comparison_list {
+	struct comparison *at;
+	size_t count;
+};
+/* The rows that a job wrote, oldest first. comparison_list_fini. */
+int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e);
+void comparison_list_fini(struct comparison_list *l);
 /* The newest undisturbed comparison of these parameters of a checkpoint with the library. ERR_NOT_FOUND. comparison_fini it. */
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
 		       struct comparison *ret_comparison, struct err *e);

@@ -2,7 +2,7 @@
 # peakd optimize against a device that is reached in batches: tunes wait for a drain, and the search goes on when they are merged.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db m=$T/model
-need_hlsl 8 "$T/d.db"
+need_hlsl 12 "$T/d.db"
 mkdir "$m"
 printf 'five lines that begin with PLAN\n' >"$m/1.when"
 printf 'PLAN 3.0-20 novelty 2: Multiply by two once in place of the loop.\nPLAN 1.1-1.5 novelty 5: Add twice the element in half the rounds.\n' >"$m/1.answer"
@@ -40,11 +40,20 @@ is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[
 	'["waiting","answered","waiting","waiting","stopped"]' "what was made waits to be timed"
 drain
 ok $? "its tunes run elsewhere and are merged" "$(cat "$T/drain")"
+pairs='SELECT a.hash, b.hash, c.sizes, a_params, b_params, ratio, low, high, hex(samples), a_start, c.created_ms,
+	c.id IN (SELECT id FROM comparison_proven), (SELECT verdict || params FROM validation v WHERE v.id = a_validation)
+	FROM comparison c JOIN checkpoint a ON a.id = a_id JOIN checkpoint b ON b.id = b_id ORDER BY c.created_ms, c.id'
+[ -n "$(sqlite3 "$db" "$pairs")" ]
+ok $? "pairs that were timed elsewhere are merged"
+is "$(sqlite3 "$db" "$pairs" | sort)" "$(sqlite3 "$T/work/jobs.peakdb" "$pairs" | sort)" "with their evidence"
 optimize --experiments 1 --continue "$first"
 ok $? "the search continues" "$(cat "$T/err")"
 is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[.decisions[0:4][] | .outcome] | [.[0] == "measured", any(. == "waiting")]')" \
 	'[true,false]' "with what was merged"
 is "$(jq .result.best "$T/out")" 2 "and knows the fastest checkpoint" "$(timeout 60 "$peakd" optimize explain "$first" --db "$db")"
+optimize --experiments 1 --continue "$(jq -r .job "$T/out")"
+ok $? "a search is continued by the id of the job that continued it, too" "$(cat "$T/err")"
+is "$(sqlite3 "$db" "SELECT count(DISTINCT search) FROM decision")" 1 "and stays one search"
 timeout 60 "$peakd" optimize 2 --db "$db" --continue "$first" >"$T/out" 2>"$T/err"
 has "$(cat "$T/err")" "is no search that began at checkpoint 2" "a search is continued from where it began"
 done_testing
