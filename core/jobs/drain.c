@@ -24,6 +24,7 @@ enum { CHUNK = 1 << 16, SEAL_LINE_MAX = 200 };
 static const char *const state_names[DRAIN_STATES] = {
 	[DRAIN_EXPORTED] = "exported",
 	[DRAIN_RUNNING] = "running",
+	[DRAIN_STOPPED] = "stopped",
 	[DRAIN_RAN] = "ran",
 };
 
@@ -242,39 +243,61 @@ static int copy_job(struct db *from, struct db *to, const struct job *job, struc
 	return rc < 0 ? err_wrap(e, "job %s", job->id) : 0;
 }
 
-static int copy_jobs(struct db *home, const struct job_list *jobs, const char *db_path, const char *only, struct buf *report,
+/* The baseline of the checkpoint that a job is about. */
+static int find_root(struct db *db, const struct job *job, int64_t *ret_root, struct err *e)
+{
+	struct work_subject subject;
+	layout_init(&work_subject_layout, &subject);
+	int rc = layout_read_text(&work_subject_layout, job->request, &subject, e);
+	if (rc == 0)
+		rc = checkpoint_root(db, subject.checkpoint, ret_root, e);
+	layout_fini(&work_subject_layout, &subject);
+	return rc < 0 ? err_wrap(e, "job %s", job->id) : 0;
+}
+
+/* The jobs to be carried: oldest first, and one problem after the other, so that a run that is cut off has ended whole problems. */
+static int sort_jobs(struct db *home, const struct job_list *jobs, const char *only, const struct job ***ret_sorted,
+		     size_t *ret_count, struct err *e)
+{
+	const struct job **sorted = NULL;
+	int64_t *roots = MEM_NEW_N(int64_t, jobs->count + 1);
+	size_t count = 0;
+	int rc = 0;
+	for (size_t i = jobs->count; rc == 0 && i > 0; i--) /* listed newest first */
+		if (engine_is_later(&jobs->at[i - 1]) && (only == NULL || strcmp(only, jobs->at[i - 1].id) == 0))
+			rc = find_root(home, &jobs->at[i - 1], &roots[i - 1], e);
+	for (size_t i = jobs->count; rc == 0 && i > 0; i--) {
+		int64_t root = roots[i - 1];
+		for (size_t k = i; root && k > 0; k--)
+			if (roots[k - 1] == root) {
+				*MEM_PUSH(sorted, count) = &jobs->at[k - 1];
+				roots[k - 1] = 0;
+			}
+	}
+	free(roots);
+	*ret_sorted = sorted;
+	*ret_count = count;
+	return rc;
+}
+
+static int copy_jobs(struct db *home, const struct job *const *jobs, size_t count, const char *db_path, struct buf *report,
 		     struct err *e)
 {
 	struct store *store = NULL;
 	struct db *to = NULL;
-	int count = 0;
 	int rc = store_open(db_path, &store, e);
 	if (rc == 0)
 		rc = store_take(store, &to, e);
 	if (rc == 0)
 		rc = store_begin(to, e);
 	if (rc == 0) {
-		/* Listed newest first; they keep their order. */
-		for (size_t i = jobs->count; rc == 0 && i > 0; i--) {
-			const struct job *j = &jobs->at[i - 1];
-			if (!engine_is_later(j) || (only && strcmp(only, j->id) != 0))
-				continue;
-			rc = copy_job(home, to, j, report, e);
-			count++;
-		}
+		for (size_t i = 0; rc == 0 && i < count; i++)
+			rc = copy_job(home, to, jobs[i], report, e);
 		rc = store_end(to, rc, e);
 	}
 	store_give(to);
 	store_close(store);
-	return rc < 0 ? rc : count;
-}
-
-static size_t count_later(const struct job_list *jobs, const char *only)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < jobs->count; i++)
-		n += engine_is_later(&jobs->at[i]) && (only == NULL || strcmp(only, jobs->at[i].id) == 0);
-	return n;
+	return rc < 0 ? rc : 0;
 }
 
 static int make_folder(const char *folder, struct err *e)
@@ -302,24 +325,22 @@ static void remove_unfinished(const char *folder, const char *db_path)
 int drain_export(struct db *home, const char *folder, const char *only, struct buf *report, struct err *e)
 {
 	struct job_list jobs;
-	char *db_path = drain_db(folder);
-	int count = 0;
+	const struct job **sorted = NULL;
+	size_t count = 0;
 	int rc = job_list(home, NULL, true, 0, &jobs, e);
-	if (rc < 0) {
-		free(db_path);
+	if (rc < 0)
 		return rc;
+	char *db_path = drain_db(folder);
+	rc = sort_jobs(home, &jobs, only, &sorted, &count, e);
+	if (rc == 0 && count > 0 && (rc = make_folder(folder, e)) == 0) {
+		rc = copy_jobs(home, sorted, count, db_path, report, e);
+		if (rc == 0)
+			rc = drain_seal(folder, DRAIN_EXPORTED, e);
+		if (rc < 0)
+			remove_unfinished(folder, db_path);
 	}
-	if (count_later(&jobs, only) > 0) {
-		rc = make_folder(folder, e);
-		if (rc == 0) {
-			rc = count = copy_jobs(home, &jobs, db_path, only, report, e);
-			if (rc > 0)
-				rc = drain_seal(folder, DRAIN_EXPORTED, e);
-			if (rc < 0)
-				remove_unfinished(folder, db_path);
-		}
-	}
+	free(sorted);
 	job_list_fini(&jobs);
 	free(db_path);
-	return rc < 0 ? rc : count;
+	return rc < 0 ? rc : (int)count;
 }

@@ -392,6 +392,11 @@ static int take_job(struct merge *m, struct err *e)
 
 static int settle(struct merge *m, const struct job *home, struct err *e)
 {
+	if (!job_state_ended(m->job->state)) {
+		m->sums->open++;
+		buf_addf(m->report, "%s %s: has not ended there\n", home->id, home->kind);
+		return 0;
+	}
 	int known = was_merged(m, home, e), rc = 0;
 	if (known < 0)
 		return known;
@@ -402,9 +407,9 @@ static int settle(struct merge *m, const struct job *home, struct err *e)
 		m->sums->cancelled++;
 		buf_addf(m->report, "%s %s: was cancelled here meanwhile, its results are not taken\n", home->id, home->kind);
 	} else if (home->state != JOB_QUEUED) {
-		rc = err_set(e, ERR_CONFLICT,
-			     "job %s is %s here, with another outcome than the bundle's: it was also run elsewhere", home->id,
-			     job_state_name(home->state));
+		m->sums->known++;
+		buf_addf(m->report, "%s %s: is %s here, it also ran elsewhere: the first results stay\n", home->id, home->kind,
+			 job_state_name(home->state));
 	} else {
 		rc = take_job(m, e);
 		m->sums->merged++;
@@ -421,10 +426,7 @@ static int merge_job(struct merge *m, struct err *e)
 	if (rc == -ERR_NOT_FOUND)
 		return err_set(e, ERR_CONFLICT, "job %s is not of this database: merge the bundle where it was exported (--db)",
 			       m->job->id);
-	if (rc == 0 && !job_state_ended(m->job->state))
-		rc = err_set(e, ERR_CONFLICT, "job %s of the bundle is %s: run the bundle to its end first", m->job->id,
-			     job_state_name(m->job->state));
-	else if (rc == 0)
+	if (rc == 0)
 		rc = check_same(m, &home, e);
 	if (rc == 0)
 		rc = settle(m, &home, e);
@@ -489,37 +491,54 @@ static int merge_copy(struct db *home, const char *copy, struct drain_merged *su
 	return rc;
 }
 
-int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_merged, struct buf *report, struct err *e)
+/* A bundle that was killed is as good as one that was stopped, unless somebody runs it. */
+static int check_state(const char *folder, struct err *e)
 {
 	enum drain_state state;
-	struct drain_merged sums = { 0 };
-	const char *tmp = getenv("TMPDIR");
-	int rc = drain_check(folder, &state, e);
+	char *db = drain_db(folder), *note = NULL;
+	int pid = 0, rc = drain_check(folder, &state, e);
 	if (rc == 0 && state == DRAIN_EXPORTED)
 		rc = err_set(e, ERR_CONFLICT,
 			     "the bundle %s has not run: `peakd drain run %s` on a machine with its devices comes first", folder,
 			     folder);
-	else if (rc == 0 && state == DRAIN_RUNNING)
-		rc = err_set(e, ERR_CONFLICT,
-			     "the bundle %s is still running, or was interrupted: `peakd drain run %s` finishes it", folder,
-			     folder);
+	else if (rc == 0 && state == DRAIN_RUNNING && (rc = store_lock_holder(db, &pid, &note, e)) > 0)
+		rc = err_set(e, ERR_CONFLICT, "the bundle %s is still running: process %d works on it", folder, pid);
+	free(note);
+	free(db);
+	return rc;
+}
+
+int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_merged, struct buf *report, struct err *e)
+{
+	struct drain_merged sums = { 0 };
+	const char *tmp = getenv("TMPDIR");
+	int rc = check_state(folder, e);
 	if (rc < 0)
 		return rc;
 	/* A copy, since opening may bring it up to date, and what is merged twice must be the same. */
-	char *dir = mem_fmt("%s/peakd-merge-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *from = drain_db(folder), *copy = NULL;
+	char *dir = mem_fmt("%s/peakd-merge-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *from = drain_db(folder),
+	     *log = mem_fmt("%s-wal", from);
 	if (mkdtemp(dir) == NULL) {
 		rc = err_sys(e, errno, "%s cannot be made", dir);
 	} else {
-		copy = drain_db(dir);
+		/* The log beside it holds what a process that was killed has committed last. */
+		char *copy = drain_db(dir), *copy_log = mem_fmt("%s-wal", copy), *shared = mem_fmt("%s-shm", copy);
 		rc = copy_file(from, copy, e);
+		if (rc == 0 && access(log, F_OK) == 0)
+			rc = copy_file(log, copy_log, e);
 		if (rc == 0)
 			rc = merge_copy(home, copy, &sums, report, e);
 		unlink(copy);
+		unlink(copy_log);
+		unlink(shared);
 		rmdir(dir);
+		free(copy);
+		free(copy_log);
+		free(shared);
 	}
 	free(dir);
 	free(from);
-	free(copy);
+	free(log);
 	if (rc == 0)
 		*ret_merged = sums;
 	return rc;

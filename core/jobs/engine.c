@@ -25,6 +25,7 @@ enum {
 /* A job that waits for a thread or has one. */
 struct ticket {
 	char *id;
+	char *lane;                 /* jobs of one lane run one after the other; NULL: it has none */
 	struct engine_job *running; /* NULL while it waits */
 	struct ticket *next;
 };
@@ -54,28 +55,36 @@ static const struct engine_kind *find_kind(const struct engine *g, const char *n
 	return NULL;
 }
 
-/* The one field of any request that the engine reads. */
+/* The fields of any request that the engine reads. */
 struct later {
 	bool later;
+	char *device;
 };
 
 static const struct layout_field later_fields[] = {
 	{ LAYOUT_AT(struct later, later, BOOL) },
+	{ LAYOUT_AT(struct later, device, TEXT) },
 	{ .name = NULL },
 };
 static const struct layout later_layout = { "request", sizeof(struct later), later_fields };
 
 bool engine_is_later(const struct job *job)
 {
-	struct later request = { .later = false };
+	struct later request;
 	struct err ignored = ERR_INIT;
-	return job->state == JOB_QUEUED && layout_read_text(&later_layout, job->request, &request, &ignored) == 0 && request.later;
+	layout_init(&later_layout, &request);
+	bool is =
+		job->state == JOB_QUEUED && layout_read_text(&later_layout, job->request, &request, &ignored) == 0 && request.later;
+	layout_fini(&later_layout, &request);
+	return is;
 }
 
-static void enqueue(struct engine *g, const char *id)
+/* take_lane: NULL: none. */
+static void enqueue(struct engine *g, const char *id, char *take_lane)
 {
 	struct ticket *t = MEM_NEW(struct ticket);
 	t->id = mem_str(id);
+	t->lane = take_lane;
 	lock_take(&g->lock);
 	struct ticket **last = &g->tickets;
 	while (*last)
@@ -85,12 +94,33 @@ static void enqueue(struct engine *g, const char *id)
 	lock_release(&g->lock);
 }
 
+static bool is_lane_busy_locked(const struct engine *g, const char *lane)
+{
+	for (const struct ticket *t = g->tickets; lane && t; t = t->next)
+		if (t->running && t->lane && strcmp(t->lane, lane) == 0)
+			return true;
+	return false;
+}
+
 static struct ticket *next_waiting_locked(struct engine *g)
 {
 	for (struct ticket *t = g->tickets; t; t = t->next)
-		if (t->running == NULL)
+		if (t->running == NULL && !is_lane_busy_locked(g, t->lane))
 			return t;
 	return NULL;
+}
+
+/* A bundle's time may be cut off, so its jobs end one after the other: one at once for each device that is named. */
+static char *lane_of(const struct engine *g, const struct job *job)
+{
+	struct later request;
+	struct err ignored = ERR_INIT;
+	layout_init(&later_layout, &request);
+	if (g->config.later)
+		layout_read_text(&later_layout, job->request, &request, &ignored);
+	char *lane = g->config.later ? mem_str(request.device ? request.device : "") : NULL;
+	layout_fini(&later_layout, &request);
+	return lane;
 }
 
 static void drop_ticket(struct engine *g, struct ticket *gone)
@@ -102,6 +132,7 @@ static void drop_ticket(struct engine *g, struct ticket *gone)
 	*link = gone->next;
 	lock_bell_ring(&g->bell);
 	lock_release(&g->lock);
+	free(gone->lane);
 	free(gone->id);
 	free(gone);
 }
@@ -395,7 +426,7 @@ static int recover(struct engine *g, struct err *e)
 	/* Listed newest first; they start in the order in which they were asked for. */
 	for (size_t i = rc >= 0 ? jobs.count : 0; i > 0; i--)
 		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !engine_is_later(&jobs.at[i - 1])))
-			enqueue(g, jobs.at[i - 1].id);
+			enqueue(g, jobs.at[i - 1].id, lane_of(g, &jobs.at[i - 1]));
 	if (rc >= 0)
 		job_list_fini(&jobs);
 	store_give(db);
@@ -527,7 +558,7 @@ int engine_submit(struct engine *g, struct db *db, const struct engine_submissio
 		rc = store_end(db, rc, e);
 	}
 	if (rc >= 0 && (*ret_fresh || interrupted) && !engine_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
-		enqueue(g, id);
+		enqueue(g, id, NULL);
 	json_decref(want);
 	free(text);
 	if (rc < 0)
@@ -556,7 +587,7 @@ int engine_resume(struct engine *g, struct db *db, const char *id, struct err *e
 {
 	int rc = job_resume(db, id, e);
 	if (rc >= 0)
-		enqueue(g, id);
+		enqueue(g, id, NULL);
 	return rc < 0 ? rc : 0;
 }
 

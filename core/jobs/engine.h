@@ -42,7 +42,8 @@ struct engine_config {
 	const struct engine_kind *const *kinds; /* NULL at the end */
 	void *user;
 	unsigned threads; /* jobs at once; 0: 16 */
-	bool later;       /* of a bundle (drain.h): runs jobs that are kept for another machine, and resumes interrupted ones */
+	bool later; /* of a bundle (drain.h): runs jobs that are kept for another machine, one at once for each device that they name,
+				    * in the order of their rows; resumes interrupted ones */
 };
 
 /* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */

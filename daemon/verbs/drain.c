@@ -2,8 +2,10 @@
  * core/jobs/drain.h. export and merge open the database beside its daemon, each in one short transaction. run is a daemon without a
  * socket on the bundle's own database, and ends when its jobs have ended. */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +67,10 @@ static int export_bundle(const struct verb_line *line, const char *folder, int *
 		rc = err_set(e, ERR_NOT_FOUND,
 			     "no job is kept for another machine%s%s: queue one with `peakd tune AT --device cuda:0 "
 			     "--later`",
-			     verb_get(line, "job") ? " under the id " : "",
-			     verb_get(line, "job") ? verb_get(line, "job") : "");
+			     verb_get(line, "job") ? " under the id " : "", verb_get(line, "job") ? verb_get(line, "job") : "");
 	else if (rc > 0)
-		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report),
-		       folder, rc, rc == 1 ? "" : "s", folder);
+		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report), folder, rc,
+		       rc == 1 ? "" : "s", folder);
 	buf_fini(&report);
 	return rc < 0 ? rc : 0;
 }
@@ -86,8 +87,8 @@ static int merge_bundle(const struct verb_line *line, const char *folder, int *r
 	rc = drain_merge(home.db, folder, &m, &report, e);
 	close_db(&home);
 	if (rc == 0)
-		printf("%s%s: %u merged, %u known before, %u cancelled, %u rows of evidence\n", buf_text(&report),
-		       folder, m.merged, m.known, m.cancelled, m.rows);
+		printf("%s%s: %u merged, %u known before, %u cancelled, %u not ended, %u rows of evidence\n", buf_text(&report),
+		       folder, m.merged, m.known, m.cancelled, m.open, m.rows);
 	buf_fini(&report);
 	return rc;
 }
@@ -112,9 +113,8 @@ static int show_bundle(const struct verb_line *line, const char *folder, int *re
 	rc = job_list(bundle.db, NULL, false, 0, &jobs, e);
 	if (rc >= 0) {
 		for (size_t i = jobs.count; i > 0; i--)
-			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind,
-			       job_state_name(jobs.at[i - 1].state), jobs.at[i - 1].error_text ? ": " : "",
-			       jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
+			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind, job_state_name(jobs.at[i - 1].state),
+			       jobs.at[i - 1].error_text ? ": " : "", jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
 		printf("%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
 		job_list_fini(&jobs);
 	}
@@ -175,6 +175,7 @@ static int take_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGUSR1); /* batch systems can send it some time before the end */
+	sigaddset(&set, SIGALRM); /* --seconds are over */
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -221,7 +222,8 @@ static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
 		*ret_signal = (int)info.ssi_signo;
 	if (rc >= 0 && told && !ended)
 		return err_set(e, ERR_CANCELLED,
-			       "interrupted by a signal: measurements are kept, and the same command continues");
+			       "%s: measurements are kept, the same command continues, and drain merge takes what has ended",
+			       *ret_signal == SIGALRM ? "its time is over" : "interrupted by a signal");
 	return rc < 0 ? rc : 0;
 }
 
@@ -237,16 +239,23 @@ static int run_jobs(const char *folder, const char *db, int signals, int *ret_si
 	app_end(app);
 	app_free(app);
 	/* Only now the database is closed and a single file. */
-	return rc == 0 ? drain_seal(folder, DRAIN_RAN, e) : rc;
+	if (rc == 0 || *ret_signal) {
+		int sealed = drain_seal(folder, rc == 0 ? DRAIN_RAN : DRAIN_STOPPED, e);
+		rc = sealed < 0 ? sealed : rc;
+	}
+	return rc;
 }
 
 static int run_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	enum drain_state state;
 	char *db = drain_db(folder);
+	long long seconds = 0;
 	int lock = -1, signals = take_signals();
-	(void)line;
-	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : drain_check(folder, &state, e);
+	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : verb_int(line, "seconds", 1, INT_MAX, 0, &seconds, e);
+	alarm((unsigned)seconds);
+	if (rc == 0)
+		rc = drain_check(folder, &state, e);
 	if (rc == 0)
 		rc = store_lock(db, NULL, &lock, e);
 	if (rc == 0 && state == DRAIN_RAN)
@@ -254,7 +263,7 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 	else if (rc == 0)
 		rc = check_jobs(db, e);
 	/* Looking at the database may have migrated it, so it is sealed again. */
-	if (rc < 0 && lock >= 0 && state == DRAIN_EXPORTED)
+	if (rc < 0 && lock >= 0 && state != DRAIN_RUNNING && *ret_signal == 0)
 		drain_seal(folder, state, NULL);
 	if (rc == 0 && state != DRAIN_RAN) {
 		rc = run_jobs(folder, db, signals, ret_signal, e);
@@ -274,9 +283,7 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 static const struct action {
 	const char *name;
 	int (*run)(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e);
-} actions[] = {
-	{ "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle }
-};
+} actions[] = { { "export", export_bundle }, { "run", run_bundle }, { "merge", merge_bundle }, { "show", show_bundle } };
 
 static int drain_run(const struct verb_line *line)
 {
@@ -288,8 +295,17 @@ static int drain_run(const struct verb_line *line)
 		names[i] = actions[i].name;
 		if (strcmp(names[i], word) != 0)
 			continue;
-		int rc = actions[i].run(line, line->words[1], &signal, &e);
-		return verb_ended(signal, rc < 0 ? verb_fail(line, &e) : VERB_OK);
+		if (line->word_count > 2 && actions[i].run != merge_bundle) {
+			err_set(&e, ERR_INPUT, "%s takes one folder; only merge takes several", word);
+			return verb_misused(line, &e);
+		}
+		int status = VERB_OK;
+		for (size_t k = 1; k < line->word_count; k++) {
+			e = (struct err)ERR_INIT;
+			if (actions[i].run(line, line->words[k], &signal, &e) < 0)
+				status = verb_fail(line, &e);
+		}
+		return verb_ended(signal, status);
 	}
 	err_set(&e, ERR_INPUT, "there is no action '%s'%s; the actions are export, run, merge and show", word,
 		suggest_hint(word, names, MEM_COUNT(names), hint));
@@ -298,16 +314,21 @@ static int drain_run(const struct verb_line *line)
 
 const struct verb drain_verb = {
 	.name = "drain",
-	.words = "ACTION FOLDER",
+	.words = "ACTION FOLDER...",
 	.summary = "carries queued jobs to a machine that has the device, and their results back",
 	.details = "  export   writes the jobs queued with --later into a new folder\n"
 		   "  run      runs them, for example on a GPU node without network, root or daemon; after a signal "
 		   "the same command continues\n"
-		   "  merge    takes the results into the database that exported them; a second merge changes nothing\n"
+		   "  merge    takes the results into the database that exported them, also of a folder that was cut off, and of "
+		   "several "
+		   "folders;\n           a second merge changes nothing\n"
 		   "  show     lists the jobs of a folder\n"
 		   "docs/drain.md has an example.\n",
-	.options = (const struct verb_option[]){ { "job", "ID", "export: only this job" }, { NULL, NULL, NULL } },
+	.options = (const struct verb_option[]){ { "job", "ID", "export: only this job" },
+						 { "seconds", "N",
+						   "run: end in order after this time, before a batch system's limit" },
+						 { NULL, NULL, NULL } },
 	.min_words = 2,
-	.max_words = 2,
+	.max_words = SIZE_MAX,
 	.run = drain_run,
 };

@@ -68,6 +68,19 @@ is $? 1 "drain run fails on a machine without the device"
 has "$(cat "$T/nodevice.out")" "hlsl:7" "drain run names the missing device"
 is "$(state_of "$tune" "$T/nodevice/jobs.peakdb")" queued "drain run leaves the jobs queued when the device is missing"
 
+# --- one problem after the other, in the order in which they were asked for
+small_context | sed 's/kernel: scale/kernel: other/; s/void scale/void other/; s/launch("scale"/launch("other"/' >"$T/other.peak.md"
+for name in scale other; do
+	timeout 120 "$peakd" workflow create "$T/$name.peak.md" "$name" --db "$T/two.db" >/dev/null
+done
+for job in "validate scale --samples 2" "validate other --samples 2" "tune scale --budget 1" "tune other --budget 1"; do
+	# shellcheck disable=SC2086
+	timeout 120 "$peakd" $job --device hlsl:0 --later --db "$T/two.db" >/dev/null
+done
+"$peakd" drain export "$T/two" --db "$T/two.db" >"$T/export2"
+is "$(awk '$4 == "of" { print $3, $2 }' "$T/export2" | paste -sd,)" "scale validate,scale tune,other validate,other tune" \
+	"drain export puts all jobs of one baseline behind its first" "$(cat "$T/export2")"
+
 if ! "$peakd" devices --db "$db" 2>/dev/null | grep -q hlsl:0; then
 	skip_rest 1 "no device runs HLSL here: the rest needs one"
 fi
@@ -80,6 +93,8 @@ cp -r "$bundle" "$T/ended"
 (cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" PEAKD_LOCK_SPACE="$PEAKD_LOCK_SPACE" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "drain run succeeds" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "drain run reports that the tune is done"
+is "$(awk '$2 == "running" || $2 == "done" { print $2 }' "$T/run.out" | paste -sd' ')" "running done running done running done" \
+	"drain run starts a job when the one before it has ended" "$(cat "$T/run.out")"
 "$peakd" drain show "$T/node/b" >"$T/show"
 has "$(cat "$T/show")" "ran, 3 jobs" "drain show reports that all three jobs ran"
 (cd "$T/node" && timeout 120 "$peakd" drain run b >"$T/rerun.out" 2>&1)
@@ -98,16 +113,24 @@ for signal in TERM USR1; do
 	is $? "$(case $signal in TERM) echo 143 ;; *) echo 138 ;; esac)" "SIG$signal ends drain run with the signal's exit status"
 	has "$(cat "$T/ended.out")" "the same command continues" "drain run ended by SIG$signal says how to continue"
 done
+has "$("$peakd" drain show "$T/ended")" "stopped, 3 jobs" "drain show says that the bundle was stopped"
+"$peakd" drain run "$T/ended" --seconds 1 >"$T/ended.out" 2>&1
+is $? 142 "drain run --seconds ends with the status of SIGALRM"
+has "$(cat "$T/ended.out")" "its time is over" "drain run --seconds says why it ends"
 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1 &
 pid=$!
 wait_for 60 grep -q "running" "$T/killed.out"
+"$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
+is $? 1 "drain merge refuses a bundle that is running"
+has "$(cat "$T/half")" "process $pid works on it" "the refused merge names the process"
 kill -KILL "$pid"
 wait "$pid" 2>/dev/null
 let_go
 is "$(grep -c '^[^ ]* done' "$T/killed.out")" 0 "a bundle is killed before its first job is done" "$(cat "$T/killed.out")"
-"$peakd" drain merge "$T/killed" --db "$db" 2>"$T/half"
-is $? 1 "drain merge refuses a bundle that was cut off"
-has "$(cat "$T/half")" "finishes it" "the refused merge says how to finish the bundle"
+"$peakd" drain merge "$T/killed" "$T/ended" --db "$db" >"$T/half" 2>&1
+is $? 0 "drain merge takes bundles that were cut off" "$(cat "$T/half")"
+is "$(grep -c "0 merged, 0 known before, 0 cancelled, 3 not ended" "$T/half")" 2 "a merge takes nothing of jobs that have not ended"
+is "$(state_of "$validate") $(state_of "$tune")" "queued queued" "they stay queued"
 timeout 120 "$peakd" drain run "$T/killed" >"$T/killed.out" 2>&1
 is $? 0 "the same command finishes a bundle that was killed" "$(cat "$T/killed.out")"
 
@@ -120,7 +143,7 @@ sqlite3 "$db" ".backup '$T/early.db'"
 before=$(sha256sum "$T/node/b/jobs.peakdb")
 "$peakd" drain merge "$T/node/b" --db "$db" >"$T/merge" 2>&1
 is $? 0 "drain merge succeeds" "$(cat "$T/merge")"
-has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled" "drain merge leaves out a job that was cancelled meanwhile"
+has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled, 0 not ended" "drain merge leaves out a job that was cancelled meanwhile"
 is "$(sha256sum "$T/node/b/jobs.peakdb")" "$before" "drain merge does not change the bundle"
 is "$(state_of "$validate") $(state_of "$tune") $(state_of "$gone_job")" "done done cancelled" "merged jobs are done, the cancelled one stays cancelled"
 has "$(timeout 120 "$peakd" jobs get "$tune" --db "$db")" "best" "a merged tune has its result"
@@ -148,11 +171,30 @@ is $? 0 "merging the same bundle twice succeeds"
 has "$(tail -1 "$T/merge2")" "0 merged, 2 known before" "the second merge says that nothing is new"
 is "$(rows)" "$was" "the second merge adds no rows"
 
+# --- several bundles with the same jobs
+"$peakd" drain merge "$T/killed" --db "$db" >"$T/twice" 2>&1
+is $? 0 "a bundle whose jobs also ran elsewhere is merged" "$(cat "$T/twice")"
+has "$(cat "$T/twice")" "$tune tune: is done here, it also ran elsewhere: the first results stay" "the merge says that the first results stay"
+is "$(rows)" "$was" "results of a second run of the same jobs add no rows"
+# A bundle whose process was killed in its second job: the last transaction is only in the log beside the database.
+cp -r "$T/node/b" "$T/partly"
+sqlite3 -cmd '.dbconfig no_ckpt_on_close on' "$T/partly/jobs.peakdb" "UPDATE job SET state = 'running', ended_ms = 0, result = NULL WHERE id = '$tune'" >/dev/null
+printf 'format: peakd drain 1\nstate: running\n' >"$T/partly/seal"
+[ -s "$T/partly/jobs.peakdb-wal" ]
+ok $? "a bundle was killed before its last transaction reached the database's file"
+cp "$T/early.db" "$T/part.db"
+"$peakd" drain merge "$T/partly" --db "$T/part.db" >"$T/part" 2>&1
+is $? 0 "drain merge takes what has ended in a bundle that was killed" "$(cat "$T/part")"
+has "$(tail -1 "$T/part")" "1 merged, 0 known before, 1 cancelled, 1 not ended" "the merge says what has not ended"
+is "$(state_of "$validate" "$T/part.db") $(state_of "$tune" "$T/part.db")" "done queued" "the job that ended is done, the other one stays queued"
+"$peakd" drain merge "$T/partly" "$T/node/b" --db "$T/part.db" >"$T/part" 2>&1
+is $? 0 "several bundles are merged at once" "$(cat "$T/part")"
+has "$(tail -1 "$T/part")" "1 merged, 1 known before, 1 cancelled, 0 not ended" "the second one brings what the first one lacks"
+is "$(sqlite3 "$T/part.db" "$same '$tune'")" "$(sqlite3 "$db" "$same '$tune'")" "with all its measurements"
+"$peakd" drain run "$T/partly" "$T/node/b" 2>"$T/several"
+is $? 2 "drain run takes one bundle"
+
 # --- bundles that do not belong here
-"$peakd" drain merge "$T/killed" --db "$db" 2>"$T/twice"
-is $? 1 "results of a second run of the same jobs are refused"
-has "$(cat "$T/twice")" "another outcome" "the refusal names the contradicting outcome"
-is "$(rows)" "$was" "the refused second run adds no rows"
 "$peakd" drain merge "$T/node/b" --db "$T/other.db" 2>"$T/foreign"
 is $? 1 "a bundle of another database is refused"
 has "$(cat "$T/foreign")" "not of this database" "the refusal says that the bundle is of another database"
