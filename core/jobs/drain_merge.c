@@ -13,237 +13,24 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "core/jobs/drain_evidence.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
-#include "core/record/comparison.h"
 #include "core/record/event.h"
-#include "core/record/fact.h"
 #include "core/record/job.h"
-#include "core/record/measurement.h"
-#include "core/record/metric.h"
 #include "core/record/store.h"
-#include "core/record/validation.h"
 
 /* Kind of the event by which a job that was merged is known again; its message is the digest of what came of it. */
 #define EVENT "drained"
-
-/* Row numbers there and here. */
-struct pairs {
-	struct pair {
-		int64_t there, here;
-	} * at;
-	size_t count;
-};
 
 struct merge {
 	struct db *home, *away;
 	const struct job *job;         /* of the bundle */
 	struct checkpoint there, here; /* the checkpoint that it is about, in either database */
-	struct pairs runs, validations;
+	struct drain_evidence rows;
 	struct drain_merged *sums;
 	struct buf *report;
 };
-
-static void pairs_add(struct pairs *p, int64_t there, int64_t here)
-{
-	*MEM_PUSH(p->at, p->count) = (struct pair){ there, here };
-}
-
-static int64_t pairs_find(const struct pairs *p, int64_t there)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->at[i].there == there)
-			return p->at[i].here;
-	return 0;
-}
-
-static bool ours(const struct merge *m, const char *job)
-{
-	return job && strcmp(job, m->job->id) == 0;
-}
-
-/* --- evidence --------------------------------------------------------------------------------------------------------------- */
-
-/* A checkpoint's number here; the job's own, its parent and its baseline are asked for. 0 stays 0. */
-static int find_checkpoint(const struct merge *m, int64_t there, int64_t *ret_here, struct err *e)
-{
-	struct checkpoint c;
-	*ret_here = there == m->there.id ? m->here.id : 0;
-	if (there == 0 || *ret_here)
-		return 0;
-	int rc = checkpoint_get(m->away, there, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = checkpoint_find(m->home, c.hash.hex, ret_here, e);
-	checkpoint_fini(&c);
-	return rc < 0 ? rc : 0;
-}
-
-/* Unless it was taken before, as the evidence of another job. */
-static int take_validation(struct merge *m, struct validation v, struct err *e)
-{
-	int64_t there = v.id, here = 0;
-	int rc = find_checkpoint(m, v.checkpoint, &v.checkpoint, e);
-	if (rc == 0)
-		rc = validation_same(m->home, &v, &here, e);
-	if (rc == 0 && here == 0) {
-		rc = validation_add(m->home, &v, e);
-		here = v.id;
-		m->sums->rows++;
-	}
-	pairs_add(&m->validations, there, here);
-	return rc;
-}
-
-static int take_validations(struct merge *m, struct err *e)
-{
-	struct validation_list list;
-	int rc = validation_of_job(m->away, m->job->id, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc == 0 && i < list.count; i++)
-		rc = take_validation(m, list.at[i], e);
-	validation_list_fini(&list);
-	return rc;
-}
-
-/* What a figure points at. It may be of another job of the bundle, which has not been merged. */
-static int take_evidence(struct merge *m, int64_t *io_id, struct err *e)
-{
-	struct validation v;
-	struct job job = { .id = NULL };
-	if (*io_id == 0)
-		return 0;
-	int64_t here = pairs_find(&m->validations, *io_id);
-	int rc = here ? 0 : validation_get(m->away, *io_id, &v, e);
-	if (rc > 0) {
-		rc = v.job ? job_get(m->away, v.job, &job, e) : -ERR_NOT_FOUND;
-		if (rc == 0)
-			rc = take_validation(m, v, e);
-		here = rc == 0 ? pairs_find(&m->validations, *io_id) : 0;
-		job_fini(&job);
-		validation_fini(&v);
-	}
-	if (here == 0 && (rc == 0 || rc == -ERR_NOT_FOUND))
-		rc = err_set(e, ERR_IO, "a figure of job %s has evidence that is not in the bundle", m->job->id);
-	*io_id = here;
-	return rc;
-}
-
-static int take_runs(struct merge *m, struct err *e)
-{
-	struct measurement_run_list list;
-	int rc = measurement_runs(m->away, m->there.id, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = list.count; rc >= 0 && i > 0; i--) {
-		struct measurement_run r = list.at[i - 1];
-		if (!ours(m, r.job))
-			continue;
-		r.checkpoint = m->here.id;
-		rc = measurement_run_begin(m->home, &r, e);
-		if (rc >= 0 && r.ended_ms)
-			rc = measurement_run_end_at(m->home, r.id, r.ended_ms, e);
-		pairs_add(&m->runs, list.at[i - 1].id, r.id);
-	}
-	measurement_run_list_fini(&list);
-	return rc < 0 ? rc : 0;
-}
-
-static int take_measurements(struct merge *m, struct err *e)
-{
-	struct measurement_list list;
-	struct measurement_query q = { .checkpoint = m->there.id };
-	int rc = measurement_list(m->away, &q, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
-		struct measurement row = list.at[i];
-		if (!ours(m, row.job))
-			continue;
-		row.checkpoint = m->here.id;
-		row.run = pairs_find(&m->runs, row.run);
-		rc = take_evidence(m, &row.validation, e);
-		if (rc == 0)
-			rc = measurement_add(m->home, &row, e);
-		m->sums->rows++;
-	}
-	measurement_list_fini(&list);
-	return rc < 0 ? rc : 0;
-}
-
-static int take_metrics(struct merge *m, struct err *e)
-{
-	struct metric_list list;
-	int rc = metric_list(m->away, m->there.id, NULL, NULL, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
-		struct metric row = list.at[i];
-		if (!ours(m, row.job))
-			continue;
-		row.checkpoint = m->here.id;
-		rc = metric_add(m->home, &row, e);
-		m->sums->rows++;
-	}
-	metric_list_fini(&list);
-	return rc < 0 ? rc : 0;
-}
-
-static int take_weighing(struct merge *m, int64_t there, int64_t here, struct err *e)
-{
-	struct weighing w;
-	int rc = comparison_weighing(m->away, there, &w, e);
-	if (rc <= 0)
-		return rc;
-	w.comparison = here;
-	rc = comparison_weighing_add(m->home, &w, e);
-	comparison_weighing_fini(&w);
-	return rc;
-}
-
-static int take_comparisons(struct merge *m, struct err *e)
-{
-	struct comparison_list list;
-	int rc = comparison_of_job(m->away, m->job->id, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc == 0 && i < list.count; i++) {
-		struct comparison row = list.at[i];
-		rc = find_checkpoint(m, row.a, &row.a, e);
-		if (rc == 0)
-			rc = find_checkpoint(m, row.b, &row.b, e);
-		if (rc == 0)
-			rc = take_evidence(m, &row.a_validation, e);
-		if (rc == 0)
-			rc = take_evidence(m, &row.b_validation, e);
-		if (rc == 0)
-			rc = comparison_add(m->home, &row, e);
-		if (rc == 0)
-			rc = take_weighing(m, list.at[i].id, row.id, e);
-		m->sums->rows++;
-	}
-	comparison_list_fini(&list);
-	return rc;
-}
-
-/* What was learned about devices there (ceilings) is news only where nothing newer is known. */
-static int take_facts(struct db *home, struct db *away, struct err *e)
-{
-	struct fact_list list;
-	int rc = fact_list(away, NULL, &list, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; rc >= 0 && i < list.count; i++) {
-		struct err ignored = ERR_INIT;
-		char *known = NULL;
-		if (fact_get(home, list.at[i].device, list.at[i].key, &known, &ignored) < 0)
-			rc = fact_set(home, list.at[i].device, list.at[i].key, list.at[i].value, e);
-		free(known);
-	}
-	fact_list_fini(&list);
-	return rc < 0 ? rc : 0;
-}
 
 /* --- jobs ------------------------------------------------------------------------------------------------------------------- */
 
@@ -280,7 +67,9 @@ static void translate(const struct merge *m, const struct layout *l, void *objec
 				translate(m, f->of, *(char **)(void *)((char *)object + f->offset) + i * f->of->size);
 		}
 		bool run = strcmp(f->name, "run") == 0, evidence = strcmp(f->name, "evidence") == 0;
-		int64_t here = run || evidence ? pairs_find(run ? &m->runs : &m->validations, layout_get_int(f, object)) : 0;
+		int64_t here = run || evidence
+				       ? drain_evidence_here(run ? &m->rows.runs : &m->rows.validations, layout_get_int(f, object))
+				       : 0;
 		if (here)
 			layout_set_int(f, object, here);
 	}
@@ -374,16 +163,12 @@ static int check_same(struct merge *m, const struct job *home, struct err *e)
 
 static int take_job(struct merge *m, struct err *e)
 {
-	int rc = take_validations(m, e);
+	m->rows = (struct drain_evidence){
+		.home = m->home, .away = m->away, .job = m->job->id, .there = m->there.id, .here = m->here.id
+	};
+	int rc = drain_evidence_take(&m->rows, e);
+	m->sums->rows += m->rows.rows;
 	if (rc == 0)
-		rc = take_runs(m, e);
-	if (rc == 0)
-		rc = take_measurements(m, e);
-	if (rc == 0)
-		rc = take_metrics(m, e);
-	if (rc == 0)
-		rc = take_comparisons(m, e);
-	if (rc >= 0)
 		rc = take_status(m, e);
 	if (rc >= 0)
 		rc = end_job(m, e);
@@ -433,8 +218,7 @@ static int merge_job(struct merge *m, struct err *e)
 	job_fini(&home);
 	checkpoint_fini(&m->there);
 	checkpoint_fini(&m->here);
-	free(m->runs.at);
-	free(m->validations.at);
+	drain_evidence_fini(&m->rows);
 	return rc;
 }
 
@@ -453,7 +237,7 @@ static int merge_all(struct db *home, struct db *away, struct drain_merged *sums
 			rc = merge_job(&m, e);
 		}
 		if (rc == 0)
-			rc = take_facts(home, away, e);
+			rc = drain_evidence_facts(home, away, e);
 		rc = store_end(home, rc, e);
 	}
 	job_list_fini(&jobs);
