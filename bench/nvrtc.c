@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backends/cuda/compile.h"
-#include "backends/cuda/library.h"
+#include "backends/cuda/cuda.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/context.h"

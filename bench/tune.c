@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "backends/cuda/compile.h"
+#include "backends/cuda/cuda.h"
 #include "backends/worker/worker.h"
 #include "bench/fake_worker.h"
 #include "bench/memory.h"

@@ -1,24 +1,13 @@
 /* backend: the CUDA backend's table, and what only CUDA does when it opens a device and prepares a plan: the primary
  * context, tensor maps, functions' opt-ins, products by cuBLASLt. gpu/run.c does the rest. */
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/api.h"
-#include "backends/cuda/ceilings.h"
-#include "backends/cuda/compile.h"
-#include "backends/cuda/counters.h"
-#include "backends/cuda/facts.h"
-#include "backends/cuda/gemm.h"
-#include "backends/cuda/library.h"
-#include "backends/cuda/nvml.h"
-#include "backends/cuda/object.h"
 #include "backends/gpu/check.h"
 #include "backends/gpu/judge.h"
-#include "backends/gpu/run.h"
-#include "backends/gpu/slack.h"
-#include "backends/gpu/submit.h"
 #include "base/mem.h"
 
 enum { FLUSH_MIN = 64 << 20 }; /* bytes; for drivers that do not tell the size of the L2 */

@@ -1,14 +1,9 @@
-/* compile: see compile.h. */
-#include "backends/cuda/compile.h"
+/* compile: see cuda.h. */
+#include "backends/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/diagnostic.h"
-#include "backends/cuda/facts.h"
-#include "backends/cuda/library.h"
-#include "backends/cuda/object.h"
-#include "backends/cuda/probe.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

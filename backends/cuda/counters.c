@@ -1,5 +1,5 @@
-/* counters: see counters.h. */
-#include "backends/cuda/counters.h"
+/* counters: see cuda.h. */
+#include "backends/cuda/cuda.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,10 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/cupti.h"
-#include "backends/cuda/stalls.h"
 #include "backends/gpu/check.h"
-#include "backends/gpu/run.h"
-#include "backends/gpu/submit.h"
 #include "base/mem.h"
 
 enum { PASSES_MAX = 64 };

@@ -3,8 +3,7 @@
 
 #include <dlfcn.h>
 
-#include "backends/cuda/library.h"
-#include "base/buf.h"
+#include "backends/cuda/cuda.h"
 #include "base/mem.h"
 
 static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };

@@ -1,6 +1,6 @@
-/* diagnostic: see diagnostic.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote
+/* diagnostic: see cuda.h. A message of NVRTC starts in the first column ("device(12): error: …"); the lines that quote
  * the source behind it are indented. */
-#include "backends/cuda/diagnostic.h"
+#include "backends/cuda/cuda.h"
 
 #include <ctype.h>
 #include <stdio.h>

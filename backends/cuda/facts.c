@@ -1,14 +1,11 @@
-/* facts: see facts.h. */
-#include "backends/cuda/facts.h"
+/* facts: see cuda.h. */
+#include "backends/cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/api.h"
-#include "backends/cuda/gemm.h"
-#include "backends/cuda/library.h"
-#include "backends/gpu/facts.h"
 #include "base/mem.h"
 
 /* One compute capability. Limits: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability". fp32 lanes

@@ -1,6 +1,6 @@
-/* gemm: see gemm.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b becomes its
+/* gemm: see cuda.h. cuBLASLt stores matrices by columns: a row-major c = a·b is, by columns, cᵀ = bᵀ·aᵀ, so b becomes its
  * first operand. The interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
-#include "backends/cuda/gemm.h"
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/library.h"
 #include "base/mem.h"
 
 typedef int cublasStatus_t;

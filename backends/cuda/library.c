@@ -1,5 +1,5 @@
-/* library: see library.h. */
-#include "backends/cuda/library.h"
+/* library: see cuda.h. */
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* nvml: see nvml.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
-#include "backends/cuda/nvml.h"
+/* nvml: see cuda.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>

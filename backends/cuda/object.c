@@ -1,8 +1,8 @@
-/* object: see object.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info
+/* object: see cuda.h. A cubin is an ELF64 file: one .text.KERNEL section per kernel, .nv.shared.KERNEL, and .nv.info
  * sections made of records {u8 form, u8 attribute, u16 value or length}. NVIDIA does not document the attributes' numbers;
  * the ones below are those that cuobjdump prints by name (EIATTR_…), and were checked against `ptxas -v` of CUDA 13.0 for
  * sm_75 to sm_120. */
-#include "backends/cuda/object.h"
+#include "backends/cuda/cuda.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,11 +1,10 @@
-/* probe: see probe.h. PTX: "PTX ISA", ld, st, and.b64. nvJitLink: docs.nvidia.com/cuda/nvjitlink. */
-#include "backends/cuda/probe.h"
+/* probe: see cuda.h. PTX: "PTX ISA", ld, st, and.b64. nvJitLink: docs.nvidia.com/cuda/nvjitlink. */
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/library.h"
 #include "base/mem.h"
 
 #define PLACE "%%peakd_place" /* in a format */

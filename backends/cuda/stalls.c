@@ -1,5 +1,5 @@
-/* stalls: see stalls.h. */
-#include "backends/cuda/stalls.h"
+/* stalls: see cuda.h. */
+#include "backends/cuda/cuda.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "backends/cuda/cupti.h"
-#include "backends/gpu/submit.h"
 #include "base/clock.h"
 #include "base/mem.h"
 

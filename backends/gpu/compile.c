@@ -10,7 +10,7 @@
 
 enum { HEADERS_MAX = 32 };
 
-/* Barriers for nothing. Other probes rewrite compiled code: cuda/probe.h. */
+/* Barriers for nothing. Other probes rewrite compiled code: cuda/probe.c. */
 static int add_probe(const struct wire_compile *request, struct buf *out, struct err *e)
 {
 	if (request->probe == WIRE_PROBE_NONE || (request->probe != WIRE_PROBE_BARRIERS && strcmp(request->backend, "cuda") == 0))

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "backends/gpu/judge.h"
-#include "backends/gpu/scrub.h"
 
 /* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on
  * AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees

@@ -32,9 +32,9 @@ struct backend_device {
 		gpu_function function; /* NULL: there is none */
 		uint32_t bytes;        /* of shared memory that a block can have */
 		bool tried;
-	} scrub;                 /* overwrites shared memory (scrub.c) */
-	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.h); else NULL */
-	struct gpu_judge *judge; /* CUDA: kernels that fill and compare; NULL until loaded */
+	} scrub;                  /* overwrites shared memory (scrub.c) */
+	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.c); else NULL */
+	struct gpu_judge *judge;  /* CUDA: kernels that fill and compare; NULL until loaded */
 };
 
 /* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the rest is
@@ -52,5 +52,16 @@ gpu_result gpu_device_window_end(const struct backend_device *device, float *ret
 /* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device; -ERR_PRUNED:
  * a limit; -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while DOING". */
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e);
+
+/* --- scrub.c: a kernel of ours that overwrites the shared memory of every multiprocessor. Shared memory keeps what the last launch
+ * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their windows. */
+
+/* Loads the kernel, once for each device. Without one (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
+void gpu_scrub_prepare(struct backend_device *d);
+void gpu_scrub_free(struct backend_device *d);
+/* True where gpu_scrub works. */
+bool gpu_scrub_works(const struct backend_device *d);
+/* Submits a launch to the device's stream: all shared memory holds the word then. */
+gpu_result gpu_scrub(const struct backend_device *d, uint32_t word);
 
 #endif

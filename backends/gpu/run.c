@@ -5,9 +5,6 @@
 #include <string.h>
 
 #include "backends/gpu/check.h"
-#include "backends/gpu/scrub.h"
-#include "backends/gpu/slack.h"
-#include "backends/gpu/submit.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */

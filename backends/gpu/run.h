@@ -18,7 +18,7 @@ enum { GPU_SETS_MAX = BACKEND_SETS_MAX };
 
 /* A plan's buffers on the device, with the graph that has their addresses baked in. */
 struct gpu_set {
-	gpu_address *blocks;         /* per buffer: what was allocated, with red zones and slack (slack.h) */
+	gpu_address *blocks;         /* per buffer: what was allocated, with red zones and slack (slack.c) */
 	gpu_address *buffers;        /* per buffer: its first element */
 	gpu_address *kept;           /* per buffer: what an inout buffer is restored from; 0: not known, or not inout */
 	bool reset;                  /* outputs, scratch and inout are as a timed execution must find them */
@@ -29,7 +29,7 @@ struct gpu_set {
 struct backend_run {
 	struct backend_device *device; /* borrowed */
 	const struct plan *plan;       /* borrowed */
-	const void *binary;        /* borrowed; NULL: a library plan, or adopted */
+	const void *binary;            /* borrowed; NULL: a library plan, or adopted */
 	size_t binary_len;
 	gpu_library module;
 	gpu_function *functions;           /* per operation; NULL for those that are not launches */
@@ -83,5 +83,27 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e);
 /* Frees everything but the caller's gemm, and the run itself. NULL does nothing. */
 void gpu_run_free(struct backend_run *run);
+
+/* --- submit.c: a plan's operations on the stream of an NVIDIA or AMD device. Called by run.c, which records them into a graph or times them
+ * one by one, and by cuda/backend.c. */
+
+/* The attributes of an extensible launch (cooperative, cluster); returns their number. */
+unsigned gpu_submit_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES]);
+/* Submits operation i of the plan on the set's buffers. */
+gpu_result gpu_submit_op(const struct backend_run *run, const struct gpu_set *set, size_t i);
+/* Submits every operation, in order; *ret_op: the number of the last one tried, from 1. */
+gpu_result gpu_submit_plan(const struct backend_run *run, const struct gpu_set *set, size_t *ret_op);
+
+/* --- slack.c: the memory around a buffer that the driver hands out with it. It gives memory in pieces of 2 MiB; a kernel that writes
+ * far beyond its red zone would hit what is left of such a piece, and nobody would see it. So every buffer has pieces of its own,
+ * lies in their middle, and the rest holds a pattern. run.c allocates with it; runs.c asks after each judged execution. */
+
+/* Bytes to allocate for a buffer: with its red zones and at least 256 KiB before and behind them. */
+uint64_t gpu_slack_block(const struct plan_buffer *b);
+/* Where the buffer begins in its block, a multiple of `align`; writes the pattern around its red zones. */
+gpu_result gpu_slack_arm(const struct backend_device *d, const struct plan_buffer *b, gpu_address block, uint64_t align,
+			 gpu_address *ret_buffer);
+/* backend.h: strayed. */
+int gpu_slack_check(struct backend_run *run, unsigned *ret_buffer, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* scrub: see scrub.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
-#include "backends/gpu/scrub.h"
+/* scrub: see device.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
+#include "backends/gpu/device.h"
 
 #include <string.h>
 

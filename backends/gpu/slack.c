@@ -1,5 +1,5 @@
-/* slack: see slack.h. */
-#include "backends/gpu/slack.h"
+/* slack: see run.h. */
+#include "backends/gpu/run.h"
 
 #include <stdlib.h>
 #include <string.h>

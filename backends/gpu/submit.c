@@ -1,5 +1,5 @@
-/* submit: see submit.h. */
-#include "backends/gpu/submit.h"
+/* submit: see run.h. */
+#include "backends/gpu/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "backends/hip/hip.h"
 
 #include "backends/gpu/run.h"
-#include "backends/gpu/slack.h"
 #include "backends/hip/api.h"
 #include "base/mem.h"
 

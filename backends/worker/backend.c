@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/backend.h"
-#include "backends/cuda/library.h"
+#include "backends/cuda/cuda.h"
 #include "backends/hip/hip.h"
 #include "backends/hlsl/hlsl.h"
 #include "base/mem.h"

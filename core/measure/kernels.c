@@ -91,11 +91,6 @@ void kernels_fini(struct kernel_profiles *k)
 	*k = (struct kernel_profiles){ .at = NULL };
 }
 
-const char *kernels_longest(const struct kernel_profiles *k)
-{
-	return k->count ? k->at[0].name : NULL;
-}
-
 static void set_sass(const struct sass_mix *m, struct figures *f)
 {
 	double all = m->in_loops ? (double)m->in_loops : (double)m->instructions;

@@ -22,8 +22,6 @@ struct kernel_profiles {
 /* Times the operations of the plan where there are several; times[] get NAN where that cannot be done. cold_ns: of one execution. */
 int kernels_time(struct trial *t, double cold_ns, struct kernel_profiles *ret_kernels, struct err *e);
 void kernels_fini(struct kernel_profiles *k);
-/* The longest kernel's name; NULL: there is none. */
-const char *kernels_longest(const struct kernel_profiles *k);
 /* Adds what the counters say, and the figures of the longest kernel. */
 void kernels_add_counters(struct kernel_profiles *k, const struct wire_counters *c, struct figures *io_figures);
 /* The same for the disassembler, and what follows from both. */

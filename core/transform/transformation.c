@@ -22,6 +22,10 @@ static const struct front_matter_key keys[] = {
 	{ "where", FRONT_MATTER_LIST }, { "drops", FRONT_MATTER_LIST },    { "fits", FRONT_MATTER_LIST },
 };
 
+static const char *const expect_names[] = {
+	[TRANSFORMATION_NONE] = "none", [TRANSFORMATION_COMPILES] = "compiles", [TRANSFORMATION_VALID] = "valid"
+};
+
 static bool is_backend(const char *s)
 {
 	return strcmp(s, "cuda") == 0 || strcmp(s, "hip") == 0 || strcmp(s, "hlsl") == 0;
@@ -201,10 +205,10 @@ static int read_directive(struct reading *r, const char *line, struct err *e)
 	char *value = mem_strn(start, n);
 	int rc = 0;
 	if (lex_is(line, key, "expect")) {
-		int x = TRANSFORMATION_NONE;
-		while (x <= TRANSFORMATION_VALID && strcmp(transformation_expect_name((enum transformation_expect)x), value) != 0)
+		size_t x = 0;
+		while (x < MEM_COUNT(expect_names) && strcmp(expect_names[x], value) != 0)
 			x++;
-		if (x > TRANSFORMATION_VALID)
+		if (x == MEM_COUNT(expect_names))
 			rc = err_set(e, ERR_INPUT, "%s:%d: expect: none, compiles or valid, not \"%s\"", r->where, r->line, value);
 		else
 			p->expect = (enum transformation_expect)x;
@@ -486,16 +490,6 @@ char *transformation_text_for(const char *text, const char *backend)
 			buf_add(&out, b.start, (size_t)(b.end - b.start));
 	}
 	return buf_steal(&out);
-}
-
-const char *transformation_expect_name(enum transformation_expect x)
-{
-	switch (x) {
-	case TRANSFORMATION_NONE: return "none";
-	case TRANSFORMATION_COMPILES: return "compiles";
-	case TRANSFORMATION_VALID: return "valid";
-	}
-	return "?";
 }
 
 int transformation_check(const struct transformation *t, const char *backend, const char *const *applied, size_t applied_count,

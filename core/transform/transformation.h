@@ -87,8 +87,6 @@ size_t transformation_calls(const struct transformation *t, const char *backend)
 const char *transformation_insert_for(const struct transformation_step *step, const char *backend);
 /* The text with `#### BACKEND` sections of other backends left out. Owned by the caller. */
 char *transformation_text_for(const char *text, const char *backend);
-/* "none", "compiles", "valid". Static storage. */
-const char *transformation_expect_name(enum transformation_expect x);
 
 /* Whether it may be applied to a context of this backend to which the named transformations were applied. One message
  * that names what is missing and what to do; -ERR_INPUT. Conditions on the device are checked in the context

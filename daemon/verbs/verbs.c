@@ -1,7 +1,6 @@
 /* verbs: see verbs.h. Options become arguments of a tool call, and its text is printed. */
 #include "daemon/verbs/verbs.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -318,12 +317,6 @@ static int list_advisors(const struct verb_line *line)
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
-static double number(const json_t *object, const char *name)
-{
-	const json_t *value = json_object_get(object, name);
-	return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* The first size of a profile as a picture; the ceilings follow from the shares of them. */
 static int draw_roofline(const struct verb_line *line, const json_t *structured, struct err *e)
 {
@@ -331,15 +324,15 @@ static int draw_roofline(const struct verb_line *line, const json_t *structured,
 	const char *name = json_string_value(json_object_get(size, "size")),
 		   *pipe = json_string_value(json_object_get(size, "pipe"));
 	char *title = mem_fmt("%s, %s", line->words[0], name ? name : "?"),
-	     *before = mem_fmt("checkpoint %.0f", number(size, "against"));
+	     *before = mem_fmt("checkpoint %.0f", run_setup_number(size, "against"));
 	const struct roofline_point points[] = {
-		{ line->words[0], number(size, "intensity"), number(size, "gflops") },
-		{ before, number(size, "before_intensity"), number(size, "before_gflops") },
+		{ line->words[0], run_setup_number(size, "intensity"), run_setup_number(size, "gflops") },
+		{ before, run_setup_number(size, "before_intensity"), run_setup_number(size, "before_gflops") },
 	};
 	struct roofline r = { .title = title,
 			      .pipe = pipe ? pipe : "arithmetic",
-			      .pipe_gflops = 100 * number(size, "gflops") / number(size, "pipe_percent"),
-			      .copy_gbs = 100 * number(size, "gbs") / number(size, "copy_percent"),
+			      .pipe_gflops = 100 * run_setup_number(size, "gflops") / run_setup_number(size, "pipe_percent"),
+			      .copy_gbs = 100 * run_setup_number(size, "gbs") / run_setup_number(size, "copy_percent"),
 			      .points = points,
 			      .point_count = MEM_COUNT(points) };
 	struct buf svg = BUF_INIT;

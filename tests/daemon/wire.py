@@ -19,7 +19,10 @@ def serve(answer, threads=True):
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body) + more))
             self.end_headers()
-            self.wfile.write(body)
+            try:
+                self.wfile.write(body)
+            except BrokenPipeError:
+                pass  # a search that is killed hangs up
 
         def log_message(self, *args):
             pass

@@ -1,5 +1,5 @@
 /* A compiled CUDA binary that may be damaged. */
-#include "backends/cuda/object.h"
+#include "backends/cuda/cuda.h"
 #include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -58,8 +58,11 @@ GLOBALS = {
     ("base/lock.c", "held"),      # thread-local: which ranks this thread holds
     ("daemon/serve.c", "signal_fd"),
 }
-HEADERLESS = ("daemon/main.c", "daemon/tools/", "daemon/verbs/")  # everything else has its own .h, x_y.c shares x.h, or
-ROOM_HEADERS = {"mcp": "inner.h", "backends/hip": "hip.h", "backends/hlsl": "hlsl.h", "backends/worker": "runs.h"}  # its room has one header for what only its own files call
+# everything else has its own .h, x_y.c shares x.h, or
+HEADERLESS = ("daemon/main.c", "daemon/tools/", "daemon/verbs/")
+# its room has one header for what only its own files call
+ROOM_HEADERS = {"mcp": "inner.h", "backends/cuda": "cuda.h", "backends/gpu": "run.h", "backends/hip": "hip.h", "backends/hlsl": "hlsl.h",
+                "backends/worker": "runs.h"}
 FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX = 100, 500, 700, 40
 SKIPPED = re.compile(r"^(\.git|build(-.*)?|node_modules|__pycache__)$")
 UNREAD = ("tests/source/check-source.py", "tests/source/check-source.t", "compile_commands.json")

@@ -1,11 +1,9 @@
 /* The kernels behind the ceilings compile for their architectures, and their plans are consistent. */
 #include "backends/timing/ceilings.h"
 
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
-#include "backends/cuda/ceilings.h"
-#include "backends/cuda/library.h"
 #include "tap.h"
 
 static void all_for(const char *arch, size_t want)

@@ -1,5 +1,5 @@
 /* The installed CUDA compiler library: the result for a good kernel, and the message for a bad one. */
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/cuda/library.h"
 #include "tap.h"
 
 #define ARCH "sm_90a"

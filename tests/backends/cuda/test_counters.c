@@ -1,6 +1,6 @@
 /* Hardware counters and stalls by CUPTI, against a stand-in library and driver: how many passes, which ranges, what becomes of the
  * counts, and which gate is named when a view is closed. Layouts have the sizes that CUPTI 13.0's own headers give. */
-#include "backends/cuda/counters.h"
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* A device's facts from its driver's answers: compile target, identity and peaks of an H100 SXM. */
-#include "backends/cuda/facts.h"
+#include "backends/cuda/cuda.h"
 
 #include <stdio.h>
 

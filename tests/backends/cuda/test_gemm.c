@@ -1,6 +1,6 @@
 /* cuBLASLt as the library baseline, against a stand-in that multiplies on the CPU: operands in the right places, the
  * best algorithm found, nothing leaked; and the message when there is no library. */
-#include "backends/cuda/gemm.h"
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <math.h>

@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "backends/cuda/backend.h"
-#include "backends/cuda/library.h"
+#include "backends/cuda/cuda.h"
 #include "tap.h"
 
 static void missing_driver(void)

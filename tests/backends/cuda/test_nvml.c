@@ -1,5 +1,5 @@
 /* NVML as a GPU monitor, against a stand-in library: what it reads, and what stays unknown. */
-#include "backends/cuda/nvml.h"
+#include "backends/cuda/cuda.h"
 
 #include <dlfcn.h>
 #include <unistd.h>

@@ -2,7 +2,7 @@
  * byte. */
 #include "backends/cuda/image.h"
 
-#include "backends/cuda/object.h"
+#include "backends/cuda/cuda.h"
 #include "base/mem.h"
 #include "tap.h"
 

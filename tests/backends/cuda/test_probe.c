@@ -1,10 +1,9 @@
 /* PTX rewritten for a probe, and assembled where the toolkit's libraries are here. */
-#include "backends/cuda/probe.h"
+#include "backends/cuda/cuda.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/compile.h"
 #include "tap.h"
 
 static const char ptx[] = ".visible .entry k(\n)\n{\n\t.reg .f32 %f<3>;\n\tld.param.u64 \t%rd1, [k_param_0];\n\tld.global.u32 \t%r6, [%rd16];\n"

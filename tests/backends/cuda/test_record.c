@@ -2,8 +2,7 @@
  * Shows without a GPU that nothing leaks, that addresses stay inside allocations, and that every failure has its
  * kind. */
 #include "backends/cuda/image.h"
-#include "backends/cuda/backend.h"
-#include "backends/gpu/scrub.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 

@@ -1,6 +1,6 @@
 /* The CUDA backend on a real device: results, times, limits, clusters, tensor maps and faults. Needs an NVIDIA GPU;
  * skipped, with the reason, without one. */
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "backends/cuda/api.h"
-#include "backends/cuda/object.h"
 #include "backends/gpu/run.h"
 #include "tap.h"
 

@@ -1,14 +1,13 @@
 /* Timing on a real device: rotated buffers against a flushed cache, comparisons, energy, NVML, the ceilings, and
  * cuBLASLt. Needs an NVIDIA GPU; skipped, with the reason, where there is none. What it prints is what the device
  * can do. */
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
 #include <math.h>
 
 #include "backends/timing/ceilings.h"
-#include "backends/cuda/ceilings.h"
 #include "backends/gpu/run.h"
 #include "backends/worker/runs.h"
 #include "base/clock.h"

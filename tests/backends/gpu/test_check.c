@@ -1,6 +1,6 @@
 /* Checks of a launch: threads by registers as in NVIDIA's occupancy calculator, and every refusal with what was
  * asked and allowed. */
-#include "backends/cuda/backend.h"
+#include "backends/cuda/cuda.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 

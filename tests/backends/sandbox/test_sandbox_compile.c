@@ -6,7 +6,7 @@
 #include <fcntl.h>
 
 #include "backends/sandbox/sandbox.h"
-#include "backends/cuda/library.h"
+#include "backends/cuda/cuda.h"
 #include "backends/hip/hip.h"
 #include "backends/sample_plan.h"
 #include "backends/sample_worker.h"
