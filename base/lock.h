@@ -10,7 +10,6 @@
 enum lock_rank {
 	LOCK_ENGINE = 1, /* core/jobs/engine: the queue of jobs and the threads that serve it */
 	LOCK_POOL,       /* core/workers/pool: which workers exist and who holds them */
-	LOCK_LLM,        /* core/transform/llm: concurrent calls to one model */
 	LOCK_REGISTRY,   /* mcp/server: live calls, sessions, subscriptions */
 	LOCK_SESSION,    /* mcp: one call or session; connections of HTTP */
 	LOCK_OUTPUT,     /* mcp: the output of a stdio client, a session's resumable streams */

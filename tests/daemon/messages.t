@@ -19,6 +19,7 @@ wrong 2 "--budget needs a value" tune mm --budget
 wrong 1 '--over: given "foo", allowed: "each"' tune mm --over foo --db "$db"
 wrong 1 '--sanitizer: given "foo"' validate mm --sanitizer foo --db "$db"
 wrong 2 "is not an integer" tune mm --budget many --db "$db"
+wrong 2 "is not a number" optimize mm --money much --db "$db"
 wrong 2 "unexpected argument" devices all --db "$db"
 wrong 2 "FILE.peak.md is missing; usage: peakd run FILE.peak.md" run --db "$db"
 wrong 2 "FOLDER is missing; usage: peakd drain ACTION FOLDER" drain export --db "$db"
