@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/judge/reference.h"
 #include "core/workers/binaries.h"
 #include "daemon/tools/tools.h"
 
 enum { REFERENCES_MIB = 1024, BINARIES_MIB = 1024 };
+#define CHECK_NS (5 * CLOCK_S) /* how long the start looks for damage */
 
 enum { SLOW_THREADS = 2, SLOW_QUEUED = 64 };
 #define LAST_CALLS_NS (10 * CLOCK_S) /* how long the end waits for running handlers */
@@ -111,10 +113,28 @@ static int add_models(struct app *app, const struct app_config *config, struct e
 	return rc < 0 ? err_wrap(e, "--model") : 0;
 }
 
+/* Writing on a damaged database would spread the damage. */
+static int check_pages(struct store *store, struct err *e)
+{
+	struct db *db = NULL;
+	struct err why = ERR_INIT;
+	int rc = store_take(store, &db, e);
+	if (rc < 0)
+		return rc;
+	rc = store_check_pages(db, clock_now() + CHECK_NS, &why);
+	store_give(db);
+	if (rc != -ERR_TIMEOUT)
+		return rc < 0 ? err_set(e, why.code, "%s", why.text) : 0;
+	log_info("the database is too large to look for damage at each start: `peakd check` reads all of it");
+	return 0;
+}
+
 static int fill(struct app *app, const struct app_config *config, struct err *e)
 {
 	struct pool_config pool = { 0 };
 	int rc = store_open(config->db, &app->work.store, e);
+	if (rc == 0)
+		rc = check_pages(app->work.store, e);
 	if (rc < 0)
 		return rc;
 	app->work.pool = pool_new(&pool);

@@ -44,8 +44,9 @@ struct serve {
 	int port;
 	char *token, *cert, *key; /* texts of the files; NULL when not given */
 	char **hosts, **origins;  /* NULL-terminated */
-	int lock_fd, signals;     /* the claim on the database; signalfd */
-	int64_t idle_ns;          /* --idle-exit; 0: never */
+	struct store_claim claim;
+	int signals;     /* signalfd */
+	int64_t idle_ns; /* --idle-exit; 0: never */
 };
 
 /* --- the command line ---------------------------------------------------------------------------------------------------- */
@@ -242,7 +243,7 @@ static int start(struct serve *s, struct err *e)
 	if (rc == 0)
 		rc = socket_path(s->line->db, &s->socket, e);
 	if (rc == 0)
-		rc = store_lock(s->line->db, s->socket, &s->lock_fd, e);
+		rc = store_lock(s->line->db, s->socket, &s->claim, e);
 	if (rc == 0)
 		rc = app_new(&config, &s->app, e);
 	if (rc == 0)
@@ -309,8 +310,7 @@ static void stop(struct serve *s)
 	sockets_stop(s->sockets);
 	app_free(s->app);
 	/* The lock is released last, because no other daemon may open the database before. */
-	if (s->lock_fd >= 0)
-		close(s->lock_fd);
+	store_unlock(&s->claim);
 	if (s->signals >= 0)
 		close(s->signals);
 	free(s->socket);
@@ -324,7 +324,7 @@ static void stop(struct serve *s)
 
 static int serve_run(const struct verb_line *line)
 {
-	struct serve s = { .line = line, .lock_fd = -1, .signals = -1 };
+	struct serve s = { .line = line, .claim = STORE_CLAIM_INIT, .signals = -1 };
 	struct err e = ERR_INIT;
 	if (verb_get(line, "log-level") == NULL)
 		log_set_level(LOG_LEVEL_INFO);

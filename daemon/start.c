@@ -40,8 +40,7 @@ static int open_log(const struct start *s, struct err *e)
 	struct stat st;
 	int fd = open(s->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return err_sys(e, errno,
-			       "%s: the log of the daemon to start cannot be written: name another database with --db",
+		return err_sys(e, errno, "%s: the log of the daemon to start cannot be written: name another database with --db",
 			       s->log);
 	if (fstat(fd, &st) == 0 && st.st_size > LOG_MAX && ftruncate(fd, 0) != 0)
 		st.st_size = 0; /* a long log does no harm */
@@ -110,8 +109,7 @@ static bool child_failed(struct start *s, struct err *e)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return false; /* nobody needed it for a while: another one is started */
 	char *line = last_line(s->log);
-	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "its log is empty",
-		s->log);
+	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "its log is empty", s->log);
 	free(line);
 	return true;
 }
@@ -125,8 +123,9 @@ static int try_once(struct start *s, int *ret_fd, struct err *e)
 	int held = store_lock_holder(s->db, &pid, &note, e);
 	if (held < 0)
 		return held;
-	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. */
-	int rc = held && *note == '/' ? socket_connect(note, ret_fd, &why) : -ERR_NOT_FOUND;
+	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. A full disk, or a lock file that
+	 * somebody deleted, leaves no note. */
+	int rc = held ? socket_connect(*note == '/' ? note : s->socket, ret_fd, &why) : -ERR_NOT_FOUND;
 	free(note);
 	if (rc == 0)
 		return 1;
@@ -145,7 +144,13 @@ static int timed_out(const struct start *s, struct err *e)
 	int pid = 0;
 	char *note = NULL;
 	struct err ignored = ERR_INIT;
-	if (store_lock_holder(s->db, &pid, &note, &ignored) > 0)
+	if (store_lock_holder(s->db, &pid, &note, &ignored) > 0 && pid == 0)
+		err_set(e, ERR_TIMEOUT,
+			"another peakd serves %s, somebody deleted its lock file %s.lock, and it does not answer on %s; end it, or "
+			"name "
+			"another database with --db",
+			s->db, s->db, s->socket);
+	else if (pid)
 		err_set(e, ERR_TIMEOUT,
 			"process %d holds %s but did not answer on its socket %s within %d s; end it, or name another "
 			"database with --db",
@@ -228,8 +233,8 @@ void start_warn_environment(int fd)
 		for (char **entry = environ; *entry; entry++) {
 			const char *equals = strchr(*entry, '=');
 			/* PEAKD_DB chose this daemon, so both agree on it. */
-			bool ours = strncmp(*entry, "PEAKD_", 6) == 0 && strncmp(*entry, "PEAKD_DB=", 9) != 0 &&
-				    equals && equals[1];
+			bool ours =
+				strncmp(*entry, "PEAKD_", 6) == 0 && strncmp(*entry, "PEAKD_DB=", 9) != 0 && equals && equals[1];
 			if (ours && !has_entry(&entries, *entry))
 				buf_addf(&names, "%s%.*s", names.len ? ", " : "", (int)strcspn(*entry, "="), *entry);
 		}

@@ -37,11 +37,53 @@ RELEASE inner;
 -- name: store_rollback_inner
 ROLLBACK TO inner;
 
+-- Rows of checks are findings for people; "ok" is none.
 -- name: store_integrity
-PRAGMA integrity_check(1);
+PRAGMA integrity_check;
+
+-- name: store_quick_check
+PRAGMA quick_check(1);
 
 -- name: store_foreign_keys
-PRAGMA foreign_key_check;
+SELECT format('row %s of %s points at a row of %s that is not there', rowid, "table", parent) FROM pragma_foreign_key_check;
+
+-- name: store_copy
+VACUUM INTO ?1;
+
+-- name: check_blobs
+SELECT hash, data FROM blob;
+
+-- name: check_evidence
+SELECT format('measurement %d: its evidence, validation %d, is of another checkpoint, device or parameters', m.id, v.id)
+FROM measurement m JOIN validation v ON v.id = m.validation_id
+WHERE v.checkpoint_id <> m.checkpoint_id OR v.device <> m.device OR v.params <> m.params;
+
+-- name: check_comparisons
+SELECT format('comparison %d: its evidence, validation %d, is of another checkpoint, device or parameters', c.id, v.id)
+FROM comparison c JOIN validation v
+     ON (v.id = c.a_validation AND (v.checkpoint_id <> c.a_id OR v.device <> c.device OR v.params <> c.a_params))
+     OR (v.id = c.b_validation AND (v.checkpoint_id <> c.b_id OR v.device <> c.device OR v.params <> c.b_params));
+
+-- name: check_jobs
+SELECT format('job %s is %s, and its row says that it ended at %d', id, state, ended_ms) FROM job
+WHERE (state IN ('done', 'failed', 'cancelled', 'interrupted')) <> (ended_ms > 0);
+
+-- name: check_events
+SELECT format('job %s is %s, and its newest event is %s', j.id, j.state, v.kind)
+FROM job j LEFT JOIN job_event v ON v.job_id = j.id AND v.seq = (SELECT max(seq) FROM job_event WHERE job_id = j.id)
+WHERE j.state IN ('done', 'failed', 'cancelled') AND v.kind IS NOT j.state;
+
+-- name: check_heads
+SELECT format('workflow %s is at checkpoint %d, and its newest move leads to %d', w.name, w.head_id, m.to_id)
+FROM workflow w JOIN workflow_move m ON m.id = (SELECT max(id) FROM workflow_move WHERE workflow_id = w.id)
+WHERE m.to_id <> w.head_id;
+
+-- name: check_lines
+SELECT format('workflow %s: its root, checkpoint %d, is no ancestor of its head %d', w.name, w.root_id, w.head_id) FROM workflow w
+WHERE w.root_id NOT IN (
+	WITH RECURSIVE line (id) AS (
+		SELECT w.head_id UNION SELECT p.parent_id FROM checkpoint_parent p JOIN line ON p.checkpoint_id = line.id)
+	SELECT id FROM line);
 
 -- name: blob_put
 INSERT INTO blob (hash, data) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING;
@@ -61,10 +103,10 @@ SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS
 -- name: job_list
 SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job
 WHERE (?1 IS NULL OR kind = ?1) AND (NOT ?2 OR state IN ('queued', 'running', 'interrupted'))
-ORDER BY created_ms DESC, rowid DESC LIMIT ?3;
+ORDER BY rowid DESC LIMIT ?3;
 
 -- name: job_in_state
-SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job WHERE state = ?1 ORDER BY created_ms, rowid;
+SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job WHERE state = ?1 ORDER BY rowid;
 
 -- name: job_ended
 SELECT count(*) FROM job WHERE ended_ms > 0;
@@ -79,8 +121,8 @@ SELECT state, cancel FROM job WHERE id = ?1;
 
 -- name: job_set_state
 UPDATE job SET state = ?2,
-       started_ms = CASE WHEN ?2 = 'running' THEN ?3 ELSE started_ms END,
-       ended_ms = CASE WHEN ?2 IN ('done', 'failed', 'cancelled', 'interrupted') THEN ?3 ELSE 0 END,
+       started_ms = CASE WHEN ?2 = 'running' THEN max(?3, created_ms) ELSE started_ms END,
+       ended_ms = CASE WHEN ?2 IN ('done', 'failed', 'cancelled', 'interrupted') THEN max(?3, created_ms, started_ms) ELSE 0 END,
        result = ?4, error_code = ?5, error_text = ?6
 WHERE id = ?1;
 
@@ -306,7 +348,7 @@ SELECT x.id AS id, x.created_ms AS created_ms, x.context AS context_hash, c.data
 FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.reply
 LEFT JOIN blob c ON c.hash = x.context LEFT JOIN blob t ON t.hash = x.text_hash
 LEFT JOIN pending w ON w.id = coalesce(
-	(SELECT id FROM pending WHERE job_id = x.job_id ORDER BY created_ms DESC LIMIT 1),
+	(SELECT id FROM pending WHERE job_id = x.job_id ORDER BY rowid DESC LIMIT 1),
 	(SELECT json_extract(request, '$.pending') FROM job WHERE id = x.job_id))
 LEFT JOIN checkpoint a ON a.id = w.parent_id LEFT JOIN checkpoint k ON k.id = w.checkpoint_id LEFT JOIN blob d ON d.hash = k.context
 WHERE ?1 IS NULL OR x.transformation = ?1
@@ -354,7 +396,7 @@ FROM pending p JOIN blob t ON t.hash = p.text JOIN blob c ON c.hash = p.context 
 
 -- name: pending_of_job
 SELECT id, checkpoint_id FROM pending
-WHERE job_id = ?1 AND state <> 'cancelled' ORDER BY created_ms DESC, rowid DESC LIMIT 1;
+WHERE job_id = ?1 AND state <> 'cancelled' ORDER BY rowid DESC LIMIT 1;
 
 -- name: decision_save
 UPDATE decision SET made_id = :made_id, transform_job = :transform_job, tune_job = :tune_job, profile_job = :profile_job, pending = :pending,

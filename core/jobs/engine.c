@@ -19,8 +19,12 @@
 enum {
 	THREADS = 16,
 	PROGRESS_MAX = 500 /* bytes of a progress message: a line for people, never a compiler's whole log */,
-	CHILD_WAIT_MS = 200 /* who waits for a job of another thread looks this often whether it should end itself */
+	CHILD_WAIT_MS = 200, /* who waits for a job of another thread looks this often whether it should end itself */
+	AGAIN_S = 5          /* between two attempts to write on a full disk */
 };
+
+/* What the last daemon left is marked before any job runs: at the start, or later when the disk was full then. */
+enum recovery { RECOVERY_DONE, RECOVERY_DUE, RECOVERY_RUNS };
 
 /* A job that waits for a thread or has one. */
 struct ticket {
@@ -30,7 +34,7 @@ struct ticket {
 	struct ticket *next;
 };
 
-/* A job that ended, which could not be written down (a full disk): its row still says otherwise. */
+/* A job whose row cannot be written (a full disk), and still says something else. */
 struct lost {
 	char *id, *why;
 	struct lost *next;
@@ -44,6 +48,7 @@ struct engine {
 	struct lost *lost;
 	pthread_t *threads;
 	unsigned thread_count;
+	enum recovery recovery;
 	bool ending;
 };
 
@@ -82,14 +87,16 @@ bool engine_is_later(const struct job *job)
 /* take_lane: NULL: none. */
 static void enqueue(struct engine *g, const char *id, char *take_lane)
 {
-	struct ticket *t = MEM_NEW(struct ticket);
-	t->id = mem_str(id);
-	t->lane = take_lane;
 	lock_take(&g->lock);
 	struct ticket **last = &g->tickets;
-	while (*last)
+	while (*last && strcmp((*last)->id, id) != 0)
 		last = &(*last)->next;
-	*last = t;
+	if (*last == NULL) {
+		*last = MEM_NEW(struct ticket);
+		(*last)->id = mem_str(id);
+		(*last)->lane = take_lane;
+		take_lane = NULL;
+	}
 	lock_bell_ring(&g->bell);
 	lock_release(&g->lock);
 }
@@ -178,14 +185,83 @@ static bool is_ending(struct engine *g)
 	return ending;
 }
 
+/* --- jobs that cannot be written down ----------------------------------------------------------------------------------------- */
+
+/* Callers that wait for the job still get an answer. */
+static void add_lost(struct engine *g, const char *id, const char *take_why)
+{
+	struct lost *l = MEM_NEW(struct lost);
+	log_error("%s", take_why);
+	*l = (struct lost){ .id = mem_str(id), .why = (char *)take_why };
+	lock_take(&g->lock);
+	l->next = g->lost;
+	g->lost = l;
+	lock_release(&g->lock);
+	event_ring(g->config.store);
+}
+
+static void drop_lost(struct engine *g, const char *id)
+{
+	lock_take(&g->lock);
+	for (struct lost **link = &g->lost, *l; (l = *link) != NULL;) {
+		if (id && strcmp(l->id, id) != 0) {
+			link = &l->next;
+			continue;
+		}
+		*link = l->next;
+		free(l->id);
+		free(l->why);
+		free(l);
+	}
+	lock_release(&g->lock);
+}
+
+char *engine_lost(struct engine *g, const char *id)
+{
+	char *why = NULL;
+	lock_take(&g->lock);
+	for (const struct lost *l = g->lost; l && why == NULL; l = l->next)
+		if (strcmp(l->id, id) == 0)
+			why = mem_str(l->why);
+	lock_release(&g->lock);
+	return why;
+}
+
+/* After an attempt to write a job's row: true when another one is due, because there was no space and now there may be. */
+static bool writes_again(struct engine *g, const char *id, int rc, const struct err *why)
+{
+	if (rc != -ERR_IO) {
+		drop_lost(g, id);
+		return false;
+	}
+	char *told = engine_lost(g, id);
+	if (told == NULL)
+		add_lost(g, id,
+			 mem_fmt("the state of job %s cannot be written: %s. The daemon tries again every %d s", id, why->text,
+				 AGAIN_S));
+	free(told);
+	lock_take(&g->lock);
+	if (!g->ending)
+		lock_bell_wait(&g->bell, &g->lock, clock_now() + AGAIN_S * CLOCK_S);
+	bool again = !g->ending;
+	lock_release(&g->lock);
+	return again;
+}
+
 static int end_row(struct engine_job *job, const struct job *row, int rc, const char *result, struct err *why, struct err *e)
 {
+	int written;
+	if (rc >= 0)
+		rc = store_readable(job->db, why);
 	if (rc < 0 && cancel_asked(&job->cancel))
 		why->code = ERR_CANCELLED;
 	if (rc < 0)
 		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
 			    why->text);
-	return rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
+	do
+		written = rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
+	while (writes_again(job->engine, row->id, written, e));
+	return written;
 }
 
 /* A job whose row says that it runs. */
@@ -224,36 +300,13 @@ static int work(struct engine *g, struct engine_job *job, struct err *e)
 
 static int run_job(struct engine *g, struct engine_job *job, struct err *e)
 {
-	int rc = job_start(job->db, job->id, e);
+	int rc;
+	do
+		rc = job_start(job->db, job->id, e);
+	while (writes_again(g, job->id, rc, e));
 	if (rc < 0)
 		return e->code == ERR_CANCELLED ? 0 : rc;
 	return work(g, job, e);
-}
-
-/* Callers that wait for the job still get an answer. */
-static void add_lost(struct engine *g, const char *id, const char *why)
-{
-	struct lost *l = MEM_NEW(struct lost);
-	l->id = mem_str(id);
-	l->why = mem_fmt("job %s ended without a record: %s. Then restart the daemon: it runs the job again, or shows it as "
-			 "interrupted, for job with action resume",
-			 id, why);
-	lock_take(&g->lock);
-	l->next = g->lost;
-	g->lost = l;
-	lock_release(&g->lock);
-	event_ring(g->config.store);
-}
-
-char *engine_lost(struct engine *g, const char *id)
-{
-	char *why = NULL;
-	lock_take(&g->lock);
-	for (const struct lost *l = g->lost; l && why == NULL; l = l->next)
-		if (strcmp(l->id, id) == 0)
-			why = mem_str(l->why);
-	lock_release(&g->lock);
-	return why;
 }
 
 static void serve(struct engine *g, struct ticket *t)
@@ -263,13 +316,57 @@ static void serve(struct engine *g, struct ticket *t)
 	int rc = store_take(g->config.store, &job->db, &e);
 	if (rc == 0)
 		rc = run_job(g, job, &e);
-	if (rc < 0) {
-		log_error("job %s: %s", job->id, e.text);
-		add_lost(g, job->id, e.text);
-	}
+	if (rc < 0 && !is_ending(g))
+		add_lost(g, job->id,
+			 mem_fmt("job %s ended without a record: %s. Restart the daemon: it shows the job as interrupted", job->id,
+				 e.text));
 	store_give(job->db);
 	drop_ticket(g, t);
 	free(job);
+}
+
+/* What the last daemon left: running jobs become interrupted, queued ones are queued again, in the order in which they were asked for.
+ */
+static int recover(struct engine *g, struct err *e)
+{
+	struct db *db;
+	struct job_list jobs = { 0 };
+	size_t interrupted = 0;
+	bool later = g->config.later;
+	int rc = store_take(g->config.store, &db, e);
+	if (rc < 0)
+		return rc;
+	rc = job_recover(db, &interrupted, e);
+	if (rc >= 0)
+		rc = job_list(db, NULL, true, 0, &jobs, e);
+	if (rc >= 0 && interrupted && !later)
+		log_warning("%zu %s interrupted when the last daemon ended; `job` with action resume runs one again", interrupted,
+			    interrupted == 1 ? "job was" : "jobs were");
+	/* Listed newest first. */
+	for (size_t i = rc >= 0 ? jobs.count : 0; rc >= 0 && i > 0; i--) {
+		const struct job *j = &jobs.at[i - 1];
+		if (later && j->state == JOB_INTERRUPTED)
+			rc = job_resume(db, j->id, e);
+		if (rc >= 0 && (later || (j->state == JOB_QUEUED && !engine_is_later(j))))
+			enqueue(g, j->id, lane_of(g, j));
+	}
+	job_list_fini(&jobs);
+	store_give(db);
+	return rc < 0 ? rc : 0;
+}
+
+/* One thread waits for space on the disk, and the others for it. */
+static void recover_again_locked(struct engine *g)
+{
+	struct err e = ERR_INIT;
+	g->recovery = RECOVERY_RUNS;
+	lock_bell_wait(&g->bell, &g->lock, clock_now() + AGAIN_S * CLOCK_S);
+	bool ending = g->ending;
+	lock_release(&g->lock);
+	int rc = ending ? -ERR_CANCELLED : recover(g, &e);
+	lock_take(&g->lock);
+	g->recovery = rc < 0 ? RECOVERY_DUE : RECOVERY_DONE;
+	lock_bell_ring(&g->bell);
 }
 
 static void *job_thread(void *arg)
@@ -277,7 +374,7 @@ static void *job_thread(void *arg)
 	struct engine *g = arg;
 	lock_take(&g->lock);
 	for (;;) {
-		struct ticket *t = g->ending ? NULL : next_waiting_locked(g);
+		struct ticket *t = g->ending || g->recovery != RECOVERY_DONE ? NULL : next_waiting_locked(g);
 		if (t) {
 			t->running = MEM_NEW(struct engine_job);
 			t->running->id = t->id;
@@ -288,6 +385,8 @@ static void *job_thread(void *arg)
 			lock_take(&g->lock);
 		} else if (g->ending) {
 			break;
+		} else if (g->recovery == RECOVERY_DUE) {
+			recover_again_locked(g);
 		} else {
 			lock_bell_wait(&g->bell, &g->lock, CLOCK_NEVER);
 		}
@@ -405,34 +504,6 @@ int engine_child_run(struct engine_job *parent, const char *id, const struct lay
 	return -(int)e->code;
 }
 
-/* What the last daemon left: running jobs become interrupted, queued ones are queued again. */
-static int recover(struct engine *g, struct err *e)
-{
-	struct db *db;
-	struct job_list jobs = { 0 };
-	int rc = store_take(g->config.store, &db, e);
-	if (rc < 0)
-		return rc;
-	rc = job_recover(db, &jobs, e);
-	for (size_t i = 0; g->config.later && rc >= 0 && i < jobs.count; i++)
-		rc = job_resume(db, jobs.at[i].id, e);
-	if (rc >= 0) {
-		if (jobs.count && !g->config.later)
-			log_warning("%zu jobs were interrupted when the last daemon ended; `job` with action resume runs one again",
-				    jobs.count);
-		job_list_fini(&jobs);
-		rc = job_list(db, NULL, true, 0, &jobs, e);
-	}
-	/* Listed newest first; they start in the order in which they were asked for. */
-	for (size_t i = rc >= 0 ? jobs.count : 0; i > 0; i--)
-		if (jobs.at[i - 1].state == JOB_QUEUED && (g->config.later || !engine_is_later(&jobs.at[i - 1])))
-			enqueue(g, jobs.at[i - 1].id, lane_of(g, &jobs.at[i - 1]));
-	if (rc >= 0)
-		job_list_fini(&jobs);
-	store_give(db);
-	return rc < 0 ? rc : 0;
-}
-
 int engine_new(const struct engine_config *config, struct engine **ret_engine, struct err *e)
 {
 	struct engine *g = MEM_NEW(struct engine);
@@ -442,6 +513,12 @@ int engine_new(const struct engine_config *config, struct engine **ret_engine, s
 	g->config = *config;
 	g->threads = MEM_NEW_N(pthread_t, wanted);
 	int rc = recover(g, e);
+	if (rc == -ERR_IO) {
+		log_error("%s; until there is space, no job starts, and jobs that the last daemon left are shown as running",
+			  e->text);
+		g->recovery = RECOVERY_DUE;
+		rc = 0;
+	}
 	while (rc == 0 && g->thread_count < wanted) {
 		if (pthread_create(&g->threads[g->thread_count], NULL, job_thread, g) != 0) {
 			if (g->thread_count == 0)
@@ -481,13 +558,7 @@ void engine_free(struct engine *g)
 	engine_stop(g);
 	while (g->tickets)
 		drop_ticket(g, g->tickets);
-	while (g->lost) {
-		struct lost *l = g->lost;
-		g->lost = l->next;
-		free(l->id);
-		free(l->why);
-		free(l);
-	}
+	drop_lost(g, NULL);
 	free(g->threads);
 	lock_bell_fini(&g->bell);
 	lock_fini(&g->lock);

@@ -82,11 +82,6 @@ int job_list(struct db *db, const char *kind, bool live, int limit, struct job_l
 	return query_all(db, "job_list", QUERY(QUERY_TEXT(kind), QUERY_INT(live), QUERY_LIMIT(limit)), &layout, ret_list, e);
 }
 
-static int list_in_state(struct db *db, enum job_state state, struct job_list *ret_list, struct err *e)
-{
-	return query_all(db, "job_in_state", QUERY(QUERY_TEXT(job_state_name(state))), &layout, ret_list, e);
-}
-
 static int create(struct db *db, const char *id, const char *kind, const char *request, struct err *e)
 {
 	const char *queued = job_state_name(JOB_QUEUED);
@@ -219,7 +214,7 @@ int job_count(struct db *db, int64_t since_ms, struct job_counts *ret_counts, st
 	return rc < 0 ? rc : 0;
 }
 
-int job_recover(struct db *db, struct job_list *ret_list, struct err *e)
+int job_recover(struct db *db, size_t *ret_count, struct err *e)
 {
 	static const struct outcome lost = {
 		.error_code = "crash",
@@ -230,15 +225,16 @@ int job_recover(struct db *db, struct job_list *ret_list, struct err *e)
 		.error_text = "the daemon ended before the job saw that it was cancelled: what it committed is kept",
 	};
 	struct job_list running = { .count = 0 };
+	*ret_count = 0;
 	int rc = store_begin(db, e);
 	if (rc < 0)
 		return rc;
-	rc = list_in_state(db, JOB_RUNNING, &running, e);
+	rc = query_all(db, "job_in_state", QUERY(QUERY_TEXT(job_state_name(JOB_RUNNING))), &layout, &running, e);
 	for (size_t i = 0; rc == 0 && i < running.count; i++) {
 		const struct job *j = &running.at[i];
 		rc = move(db, j->id, j->cancel ? JOB_CANCELLED : JOB_INTERRUPTED, j->cancel ? &cancelled : &lost, e);
+		*ret_count += !j->cancel;
 	}
 	job_list_fini(&running);
-	rc = store_end(db, rc, e);
-	return rc < 0 ? rc : list_in_state(db, JOB_INTERRUPTED, ret_list, e);
+	return store_end(db, rc, e);
 }

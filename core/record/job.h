@@ -77,8 +77,8 @@ int job_resume(struct db *db, const char *id, struct err *e);
  * "cancel-requested". ERR_CONFLICT when it has ended. */
 int job_cancel(struct db *db, const char *id, struct err *e);
 
-/* For the start of a daemon that holds the lock: what is "running" has lost its daemon and becomes interrupted. Lists
- * all interrupted jobs, oldest first (job_list_fini). */
-int job_recover(struct db *db, struct job_list *ret_list, struct err *e);
+/* For the start of a daemon that holds the lock: what is "running" has lost its daemon and becomes interrupted, or
+ * cancelled where that was asked for. *ret_count: how many were interrupted. */
+int job_recover(struct db *db, size_t *ret_count, struct err *e);
 
 #endif

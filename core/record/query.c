@@ -59,6 +59,13 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			"%s: the disk is full (%s): free space there and repeat this step; everything committed before is kept",
 			path, what);
 	case SQLITE_READONLY:
+		if (sqlite3_uri_boolean(sqlite3_db_filename(db->sql, "main"), "immutable", 0)) /* store_open */
+			return err_set(
+				e, ERR_IO,
+				"%s: the disk was full when this daemon started, which only reads since then (%s): free space and "
+				"start it again",
+				path, what);
+		/* fall through */
 	case SQLITE_PERM:
 		return err_set(e, ERR_IO,
 			       "%s: the database cannot be written (%s): make the file and its folder writable, or name another "
@@ -92,6 +99,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			       "%s: reading or writing failed (%s: %s): check the disk and the space left on it; everything "
 			       "committed before is kept",
 			       path, what, sqlite3_errmsg(db->sql));
+	case SQLITE_INTERRUPT: return err_set(e, ERR_TIMEOUT, "%s: %s: took too long", path, what);
 	case SQLITE_PROTOCOL:
 		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk with --db", path,
 			       what);
@@ -198,6 +206,10 @@ int query_next(struct query *q, struct err *e)
 	struct db *db = q->db;
 	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
 		db->lost = mem_str(why.text);
+	/* Many callers show less where something cannot be read; those that answer ask store_readable. */
+	int kind = q->rc & 0xff;
+	if (db->unreadable == NULL && (kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_IOERR))
+		db->unreadable = mem_str(why.text);
 	if (e)
 		*e = why;
 	return rc;

@@ -44,6 +44,7 @@ struct db {
 	int depth;                   /* open transactions, the inner ones savepoints */
 	bool ring;                   /* an event was appended in the open transaction */
 	char *lost;                  /* why SQLite ended the open transaction by itself; NULL: it has not */
+	char *unreadable;            /* the first reading that failed since the handle was taken; NULL: none */
 };
 
 struct query {

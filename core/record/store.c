@@ -8,11 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/embedded.h"
+#include "base/hash.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/record/event.h"
 #include "core/record/query.h"
@@ -21,11 +24,14 @@ enum {
 	STORE_APPLICATION = 0x5045414b, /* "PEAK", as in schema/0001-record.sql */
 	STORE_BUSY_MS = 10000,          /* how long a statement waits for another writer */
 	STORE_IDLE_MAX = 16,            /* handles kept open for the next taker */
+	STORE_WAL_ROOM = 64 << 10,      /* bytes: what WAL's files need at least, and some */
+	STORE_CHECK_STEPS = 100000,     /* of SQLite's machine between two looks at the clock */
 };
 
 struct store {
 	char *path;           /* absolute */
 	struct query_set set; /* read-only after store_open */
+	bool frozen;          /* the disk is full, and the file is read without the files that WAL needs */
 	struct lock lock;     /* LOCK_STORE; guards what follows */
 	struct db **idle;     /* handles that wait for a taker; room for STORE_IDLE_MAX */
 	size_t idle_count;
@@ -58,6 +64,7 @@ static void close_handle(struct db *take_db)
 		sqlite3_finalize(take_db->cache[i]);
 	free(take_db->cache);
 	free(take_db->lost);
+	free(take_db->unreadable);
 	sqlite3_close(take_db->sql);
 	free(take_db);
 }
@@ -66,8 +73,14 @@ static int open_handle(struct store *s, struct db **ret_db, struct err *e)
 {
 	struct db *db = MEM_NEW(struct db);
 	*db = (struct db){ .store = s, .set = &s->set, .cache = MEM_NEW_N(sqlite3_stmt *, s->set.count), .owner = pthread_self() };
-	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-	int rc = sqlite3_open_v2(s->path, &db->sql, flags, NULL);
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_URI;
+	flags |= s->frozen ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+	struct buf uri = BUF_INIT;
+	buf_adds(&uri, "file:");
+	buf_add_uri(&uri, s->path);
+	buf_adds(&uri, s->frozen ? "?immutable=1" : "");
+	int rc = sqlite3_open_v2(buf_text(&uri), &db->sql, flags, NULL);
+	buf_fini(&uri);
 	if (rc != SQLITE_OK) {
 		rc = query_error(db, rc, "opening", e);
 	} else {
@@ -109,6 +122,8 @@ void store_give(struct db *take_db)
 		return;
 	assert(take_db->depth == 0 && "every store_begin has its store_end");
 	struct store *s = take_db->store;
+	free(take_db->unreadable);
+	take_db->unreadable = NULL;
 	lock_take(&s->lock);
 	s->out--;
 	bool keep = s->idle_count < STORE_IDLE_MAX;
@@ -122,6 +137,11 @@ void store_give(struct db *take_db)
 bool store_mine(const struct db *db)
 {
 	return pthread_equal(db->owner, pthread_self());
+}
+
+int store_readable(const struct db *db, struct err *e)
+{
+	return db->unreadable ? err_set(e, ERR_IO, "%s", db->unreadable) : 0;
 }
 
 struct store *store_of(const struct db *db)
@@ -194,11 +214,19 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 	return 0;
 }
 
-/* Applies the migrations that are missing, each with its new version number in one transaction. */
+/* Applies the migrations that are missing, each with its new version number in one transaction. What an older peakd wrote is copied
+ * first, so that it can be gone back to. */
 static int migrate(struct db *db, struct err *e)
 {
 	int version = 0;
 	int rc = check_owner(db, &version, e);
+	if (rc == 0 && version > 0 && version < store_version()) {
+		char *copy = mem_fmt("%s.v%d", db->store->path, version);
+		rc = store_copy(db, copy, e);
+		if (rc < 0)
+			err_wrap(e, "copying the database before its migration from version %d to %d", version, store_version());
+		free(copy);
+	}
 	while (rc == 0 && version < store_version()) {
 		rc = store_begin(db, e);
 		if (rc < 0)
@@ -229,32 +257,77 @@ static int use_wal(struct db *db, struct err *e)
 	}
 }
 
-int store_open(const char *path, struct store **ret_store, struct err *e)
+static int new_store(const char *path, struct store **ret_store, struct err *e)
 {
 	char *absolute = NULL;
 	int rc = absolute_path(path, &absolute, e);
 	if (rc < 0)
 		return rc;
-	struct store *s = MEM_NEW(struct store);
+	struct store *s = *ret_store = MEM_NEW(struct store);
 	*s = (struct store){ .path = absolute, .idle = MEM_NEW_N(struct db *, STORE_IDLE_MAX) };
 	query_set_init(&s->set, embedded_file("schema/queries.sql"));
 	lock_init(&s->lock, LOCK_STORE);
 	event_bell_init(&s->bell);
+	return 0;
+}
 
+static int open_handles(struct store *s, bool as_is, struct err *e)
+{
 	struct db *db = NULL;
-	rc = store_take(s, &db, e);
+	int rc = store_take(s, &db, e);
 	if (rc == 0)
 		rc = check_owner(db, &(int){ 0 }, e);
-	if (rc == 0)
+	if (rc == 0 && !as_is && !s->frozen)
 		rc = use_wal(db, e);
-	if (rc == 0)
+	if (rc == 0 && !as_is)
 		rc = migrate(db, e);
 	store_give(db);
+	return rc;
+}
+
+/* A full disk has no room for the files beside the database that every connection needs. A database that was closed well is whole
+ * without them, and then it can at least be read. */
+static bool may_freeze(const struct store *s)
+{
+	char *wal = mem_fmt("%s-wal", s->path);
+	struct stat at, log;
+	struct statvfs disk;
+	bool full = statvfs(s->path, &disk) == 0 && disk.f_bavail * disk.f_frsize < STORE_WAL_ROOM;
+	bool whole = stat(s->path, &at) == 0 && at.st_size > 0 && (stat(wal, &log) != 0 || log.st_size == 0);
+	free(wal);
+	return full && whole;
+}
+
+static int open_with(const char *path, bool as_is, struct store **ret_store, struct err *e)
+{
+	struct store *s = NULL;
+	int rc = new_store(path, &s, e);
+	if (rc == 0)
+		rc = open_handles(s, as_is, e);
+	if (rc == -ERR_IO && s && may_freeze(s)) {
+		log_warning("%s; the database can only be read until there is space and the daemon is started again", e->text);
+		while (s->idle_count > 0)
+			close_handle(s->idle[--s->idle_count]);
+		s->frozen = true;
+		rc = open_handles(s, as_is, e);
+	}
 	if (rc < 0)
 		store_close(s);
 	else
 		*ret_store = s;
 	return rc;
+}
+
+int store_open(const char *path, struct store **ret_store, struct err *e)
+{
+	return open_with(path, false, ret_store, e);
+}
+
+int store_open_as_is(const char *path, struct store **ret_store, struct err *e)
+{
+	if (access(path, F_OK) != 0)
+		return err_sys(e, errno, "%s: there is no such database", path);
+	return open_with(path, true, ret_store, e);
 }
 
 void store_close(struct store *take_store)
@@ -272,23 +345,144 @@ void store_close(struct store *take_store)
 	free(take_store);
 }
 
-static int check_with(struct db *db, const char *name, const char *good, struct err *e)
+/* --- checks and copies ------------------------------------------------------------------------------------------- */
+
+static int damaged(struct db *db, const char *finding, struct err *e)
 {
-	char *finding = NULL;
-	int rc = query_text(db, name, NULL, &finding, e);
-	if (rc > 0 && (good == NULL || finding == NULL || strcmp(finding, good) != 0))
-		rc = err_set(e, ERR_IO,
-			     "%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or restore "
-			     "a backup",
-			     db->store->path, name, finding ? finding : "?");
-	free(finding);
-	return rc < 0 ? rc : 0;
+	return err_set(e, ERR_IO,
+		       "%s: the database is damaged (%s): keep a copy and repair it with sqlite3's .recover, or restore a backup",
+		       db->store->path, finding);
+}
+
+/* Each row of the statement is a finding, unless it says "ok". */
+static int check_with(struct db *db, const char *name, store_finding *report, void *arg, struct err *e)
+{
+	struct query q;
+	int rc, count = 0;
+	query_start(&q, db, name, NULL);
+	while ((rc = query_next(&q, e)) > 0) {
+		char *finding = query_get_text(&q);
+		if (finding == NULL || strcmp(finding, "ok") != 0) {
+			count++;
+			report(arg, finding ? finding : name);
+		}
+		free(finding);
+	}
+	query_fini(&q);
+	return rc < 0 ? rc : count;
+}
+
+static int check_blobs(struct db *db, store_finding *report, void *arg, struct err *e)
+{
+	struct query q;
+	struct buf data = BUF_INIT;
+	int rc, count = 0;
+	query_start(&q, db, "check_blobs", NULL);
+	while ((rc = query_next(&q, e)) > 0) {
+		char *name = query_get_text(&q);
+		buf_clear(&data);
+		query_get_bytes(&q, &data);
+		if (strcmp(hash_bytes(buf_text(&data), data.len).hex, name) != 0) {
+			char *finding = mem_fmt("the content of %s has another hash", name);
+			count++;
+			report(arg, finding);
+			free(finding);
+		}
+		free(name);
+	}
+	query_fini(&q);
+	buf_fini(&data);
+	return rc < 0 ? rc : count;
+}
+
+int store_check_all(struct db *db, store_finding *report, void *arg, struct err *e)
+{
+	static const char *const own[] = { "check_evidence", "check_comparisons", "check_jobs",
+					   "check_events",   "check_heads",       "check_lines" };
+	int version = 0, count = 0;
+	int rc = check_owner(db, &version, e);
+	if (rc == 0)
+		rc = count = check_with(db, "store_integrity", report, arg, e);
+	if (rc >= 0 && (rc = check_with(db, "store_foreign_keys", report, arg, e)) >= 0)
+		count += rc;
+	if (rc >= 0 && (rc = check_blobs(db, report, arg, e)) >= 0)
+		count += rc;
+	/* These know the newest schema alone. */
+	for (size_t i = 0; rc >= 0 && version == store_version() && i < MEM_COUNT(own); i++)
+		if ((rc = check_with(db, own[i], report, arg, e)) >= 0)
+			count += rc;
+	return rc < 0 ? rc : count;
+}
+
+static void keep_first(void *arg, const char *finding)
+{
+	char **first = arg;
+	if (*first == NULL)
+		*first = mem_str(finding);
 }
 
 int store_check(struct db *db, struct err *e)
 {
-	int rc = check_with(db, "store_integrity", "ok", e);
-	return rc < 0 ? rc : check_with(db, "store_foreign_keys", NULL, e);
+	char *first = NULL;
+	int rc = store_check_all(db, keep_first, &first, e);
+	if (rc > 0)
+		rc = damaged(db, first, e);
+	free(first);
+	return rc;
+}
+
+static int is_late(void *arg)
+{
+	return clock_now() > *(int64_t *)arg;
+}
+
+int store_check_pages(struct db *db, int64_t deadline, struct err *e)
+{
+	char *first = NULL;
+	sqlite3_progress_handler(db->sql, STORE_CHECK_STEPS, is_late, &deadline);
+	int rc = check_with(db, "store_quick_check", keep_first, &first, e);
+	sqlite3_progress_handler(db->sql, 0, NULL, NULL);
+	if (rc > 0)
+		rc = damaged(db, first, e);
+	free(first);
+	return rc;
+}
+
+static int check_copy(const char *path, struct err *e)
+{
+	struct store *s = NULL;
+	struct db *db = NULL;
+	int rc = store_open_as_is(path, &s, e);
+	if (rc == 0)
+		rc = store_take(s, &db, e);
+	if (rc == 0)
+		rc = store_check(db, e);
+	store_give(db);
+	store_close(s);
+	return rc;
+}
+
+int store_copy(struct db *db, const char *to, struct err *e)
+{
+	char *part = mem_fmt("%s.%d.part", to, (int)getpid()), *copy = mem_str(to);
+	int fd = open(part, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), folder = open(dirname(copy), O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 || folder < 0 ? err_sys(e, errno, "%s cannot be written", part) : 0;
+	if (rc == 0)
+		rc = query_do(db, "store_copy", QUERY(QUERY_TEXT(part)), NULL, e);
+	if (rc == 0)
+		rc = check_copy(part, e);
+	/* The copy is on the disk before it has its name, and its name before anybody relies on it. */
+	if (rc == 0 && (fsync(fd) != 0 || rename(part, to) != 0 || fsync(folder) != 0))
+		rc = err_sys(e, errno, "%s cannot be written", to);
+	if (rc < 0)
+		unlink(part);
+	if (fd >= 0)
+		close(fd);
+	if (folder >= 0)
+		close(folder);
+	free(part);
+	free(copy);
+	return rc;
 }
 
 /* --- transactions ------------------------------------------------------------------------------------------------ */
@@ -338,19 +532,17 @@ int store_end(struct db *db, int rc, struct err *e)
 /* --- one daemon per database ------------------------------------------------------------------------------------- */
 
 /* *ret_fd is -1 when the file does not exist and `flags` do not make it. */
-static int open_lock_file(const char *path, int flags, int *ret_fd, struct err *e)
+static int open_beside(const char *path, const char *suffix, int flags, int *ret_fd, struct err *e)
 {
 	char *absolute = NULL;
 	int rc = absolute_path(path, &absolute, e);
 	if (rc < 0)
 		return rc;
-	char *name = mem_fmt("%s.lock", absolute);
-	*ret_fd = open(name, flags | O_CLOEXEC, 0600);
+	char *name = mem_fmt("%s%s", absolute, suffix);
+	*ret_fd = open(name, flags | O_CLOEXEC, *suffix ? 0600 : 0644);
 	if (*ret_fd < 0 && (errno != ENOENT || (flags & O_CREAT)))
-		rc = err_sys(e, errno,
-			     "%s: the lock file beside the database cannot be opened: make its folder writable, or name another "
-			     "file with --db",
-			     name);
+		rc = err_sys(e, errno, "%s: %s cannot be opened: make it and its folder writable, or name another file with --db",
+			     name, *suffix ? "the lock file beside the database" : "the database");
 	free(name);
 	free(absolute);
 	return rc;
@@ -369,64 +561,102 @@ static void read_holder(int fd, int *ret_pid, char **ret_note)
 	*ret_note = mem_str(end);
 }
 
+/* A full disk takes no note; clients then try the socket where a daemon of their own would listen. */
 static int write_holder(int fd, const char *path, const char *note, struct err *e)
 {
 	char *text = mem_fmt("%d %s\n", (int)getpid(), note ? note : "");
 	size_t n = strlen(text);
 	bool written = ftruncate(fd, 0) == 0 && pwrite(fd, text, n, 0) == (ssize_t)n;
-	int rc = written ? 0 : err_sys(e, errno, "%s.lock: the lock file cannot be written: free space there", path);
+	int rc = written || errno == ENOSPC || errno == EDQUOT ? 0 : err_sys(e, errno, "%s.lock: cannot be written", path);
 	free(text);
 	return rc;
 }
 
 /* Locks of open file descriptions (fcntl(2), F_OFD_*) rather than flock(2): these can be asked about without taking
- * them, so that looking never gets into a starting daemon's way. Both end with the process. */
-static struct flock whole_file(void)
+ * them, so that looking never gets into a starting daemon's way. Both end with the process. In the database they are far behind the
+ * bytes that SQLite locks (sqlite.org/lockingv3.html). */
+static struct flock claimed_bytes(bool database)
 {
-	return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 0 };
+	return (struct flock){
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = database ? (off_t)1 << 62 : 0, .l_len = database
+	};
 }
 
-int store_lock(const char *path, const char *note, int *ret_fd, struct err *e)
+static int lock_file(const char *path, int fd, bool database, struct err *e)
+{
+	struct flock want = claimed_bytes(database);
+	if (fcntl(fd, F_OFD_SETLK, &want) == 0)
+		return 0;
+	if (errno != EAGAIN && errno != EACCES)
+		return err_sys(e, errno, "%s: cannot be locked: the database must be on a file system with locks", path);
+	int pid = 0;
+	char *other = NULL;
+	if (database)
+		return err_set(
+			e, ERR_CONFLICT,
+			"%s: another peakd serves this database, and somebody deleted its lock file %s.lock: end that peakd, or "
+			"name another file with --db",
+			path, path);
+	read_holder(fd, &pid, &other);
+	err_set(e, ERR_CONFLICT,
+		"%s: another peakd (process %d%s%s) serves this database: use that one, end it, or name another file with --db",
+		path, pid, *other ? ", " : "", other);
+	free(other);
+	return -ERR_CONFLICT;
+}
+
+int store_lock(const char *path, const char *note, struct store_claim *ret_claim, struct err *e)
+{
+	struct store_claim c = STORE_CLAIM_INIT;
+	int rc = open_beside(path, ".lock", O_RDWR | O_CREAT, &c.note_fd, e);
+	if (rc == 0)
+		rc = lock_file(path, c.note_fd, false, e);
+	if (rc == 0)
+		rc = open_beside(path, "", O_RDWR | O_CREAT, &c.database_fd, e);
+	if (rc == 0)
+		rc = lock_file(path, c.database_fd, true, e);
+	if (rc == 0)
+		rc = write_holder(c.note_fd, path, note, e);
+	if (rc < 0)
+		store_unlock(&c);
+	else
+		*ret_claim = c;
+	return rc;
+}
+
+void store_unlock(struct store_claim *claim)
+{
+	if (claim->note_fd >= 0)
+		close(claim->note_fd);
+	if (claim->database_fd >= 0)
+		close(claim->database_fd);
+	*claim = (struct store_claim)STORE_CLAIM_INIT;
+}
+
+/* 1 when somebody holds the file, else 0. */
+static int look_at(const char *path, bool database, int *ret_pid, char **ret_note, struct err *e)
 {
 	int fd = -1;
-	int rc = open_lock_file(path, O_RDWR | O_CREAT, &fd, e);
-	if (rc < 0)
+	int rc = open_beside(path, database ? "" : ".lock", O_RDWR, &fd, e);
+	if (rc < 0 || fd < 0)
 		return rc;
-	struct flock want = whole_file();
-	if (fcntl(fd, F_OFD_SETLK, &want) == 0) {
-		rc = write_holder(fd, path, note, e);
-	} else if (errno == EAGAIN || errno == EACCES) {
-		int pid = 0;
-		char *other = NULL;
-		read_holder(fd, &pid, &other);
-		rc = err_set(e, ERR_CONFLICT,
-			     "%s: another peakd (process %d%s%s) serves this database: use that one, end it, or name another file "
-			     "with --db",
-			     path, pid, *other ? ", " : "", other);
-		free(other);
-	} else {
-		rc = err_sys(e, errno, "%s.lock: cannot be locked: the database must be on a file system with locks", path);
+	struct flock held = claimed_bytes(database);
+	if (fcntl(fd, F_OFD_GETLK, &held) != 0) {
+		rc = err_sys(e, errno, "%s: its lock cannot be looked at", path);
+	} else if (held.l_type != F_UNLCK) {
+		rc = 1;
+		*ret_pid = 0;
+		if (database)
+			*ret_note = mem_str("");
+		else
+			read_holder(fd, ret_pid, ret_note);
 	}
-	if (rc < 0)
-		close(fd);
-	else
-		*ret_fd = fd;
+	close(fd);
 	return rc;
 }
 
 int store_lock_holder(const char *path, int *ret_pid, char **ret_note, struct err *e)
 {
-	int fd = -1;
-	int rc = open_lock_file(path, O_RDWR, &fd, e);
-	if (rc < 0 || fd < 0)
-		return rc;
-	struct flock held = whole_file();
-	if (fcntl(fd, F_OFD_GETLK, &held) != 0) {
-		rc = err_sys(e, errno, "%s.lock: cannot be looked at", path);
-	} else if (held.l_type != F_UNLCK) {
-		read_holder(fd, ret_pid, ret_note);
-		rc = 1;
-	}
-	close(fd);
-	return rc;
+	int rc = look_at(path, false, ret_pid, ret_note, e);
+	return rc ? rc : look_at(path, true, ret_pid, ret_note, e);
 }

@@ -28,6 +28,7 @@
 #define PEAKD_CORE_RECORD_STORE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 
@@ -39,6 +40,8 @@ struct db; /* one connection with its prepared statements; used by the thread th
  * ERR_UNSUPPORTED: written by a newer peakd, nothing was changed. ERR_INPUT: not a database, or not peakd's.
  * ERR_IO: cannot be created or written, disk full, damaged. */
 int store_open(const char *path, struct store **ret_store, struct err *e);
+/* The same for a database that exists, which keeps the version that it has: to copy and to check it. */
+int store_open_as_is(const char *path, struct store **ret_store, struct err *e);
 /* All handles must have been given back. NULL is fine. */
 void store_close(struct store *take_store);
 /* The version of the database's schema that this peakd writes: the number of the newest migration. */
@@ -53,6 +56,8 @@ int store_take(struct store *s, struct db **ret_db, struct err *e);
 void store_give(struct db *take_db);
 /* Whether the calling thread is the one that took the handle; another one takes one of its own. */
 bool store_mine(const struct db *db);
+/* -ERR_IO with the first reading that failed since the handle was taken, whoever passed over it: what was read is not everything. */
+int store_readable(const struct db *db, struct err *e);
 /* The store that a handle belongs to. */
 struct store *store_of(const struct db *db);
 
@@ -66,15 +71,37 @@ int store_begin(struct db *db, struct err *e);
  * commit, in which case nothing was written. Bells ring after the outermost commit. */
 int store_end(struct db *db, int rc, struct err *e);
 
-/* Makes the calling process the one daemon of the database: a lock on "PATH.lock" (beside the file that a symbolic
- * link points to), which the kernel releases when the process dies in whatever way. `note` is one line for those who
- * find it taken (the daemon's socket), may be NULL. *ret_fd stays open as long as the claim; close() gives it up.
- * ERR_CONFLICT: another process holds it, the message says which. */
-int store_lock(const char *path, const char *note, int *ret_fd, struct err *e);
-/* Who holds the lock: 1 and its pid and note (free() it; "" when none), 0 when nobody does. */
+/* What makes a process the one daemon of a database: locks that the kernel releases when the process dies in whatever way. One is on
+ * "PATH.lock" (beside the file that a symbolic link points to), which also says who it is; the other is on the database itself, since
+ * people delete lock files. */
+struct store_claim {
+	int note_fd, database_fd; /* -1: none */
+};
+#define STORE_CLAIM_INIT                                                                                                           \
+	{                                                                                                                          \
+		.note_fd = -1, .database_fd = -1                                                                                   \
+	}
+
+/* Claims the database; makes an empty file where there is none. `note` is one line for those who find it claimed (the daemon's
+ * socket), may be NULL. Claim before store_open and unlock after store_close: closing a descriptor of the file ends the locks that
+ * SQLite holds in this process. ERR_CONFLICT: another process holds it, the message says which. */
+int store_lock(const char *path, const char *note, struct store_claim *ret_claim, struct err *e);
+void store_unlock(struct store_claim *claim);
+/* Who holds the lock: 1 and its pid (0: unknown) and note (free() it; "" when none), 0 when nobody does. Not while this process has
+ * the database open. */
 int store_lock_holder(const char *path, int *ret_pid, char **ret_note, struct err *e);
 
-/* Runs SQLite's integrity and foreign key checks; ERR_IO with the first finding. For tests and `selftest`. */
+/* --- checks and copies: `peakd check`, `peakd backup`, and the start of a daemon -------------------------------------------- */
+
+typedef void store_finding(void *arg, const char *finding);
+/* Everything: SQLite's pages, indexes and references, each content's hash, and what peakd keeps to. Returns the number of findings. */
+int store_check_all(struct db *db, store_finding *report, void *arg, struct err *e);
+/* The same; ERR_IO with the first finding. */
 int store_check(struct db *db, struct err *e);
+/* The pages alone. ERR_TIMEOUT when the deadline (clock_now's) came first: no damage was found by then. */
+int store_check_pages(struct db *db, int64_t deadline, struct err *e);
+/* Writes a checked copy of the database as it is now, one file, while others go on writing; replaces the file `to` when it is whole.
+ */
+int store_copy(struct db *db, const char *to, struct err *e);
 
 #endif

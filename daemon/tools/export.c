@@ -57,10 +57,12 @@ static int find_device(struct mcp_call *call, struct db *db, const struct lineag
 		q.device = NULL;
 		rc = measurement_best(db, &q, &best, e);
 	}
+	if (rc == -ERR_NOT_FOUND)
+		err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated measurement%s%s%s%s: tune it first",
+			(long long)l->id, q.sizes ? " for " : "", q.sizes ? sizes : "", q.device ? " on " : "",
+			q.device ? p->facts.id : "");
 	if (rc < 0)
-		return err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated measurement%s%s%s%s: tune it first",
-			       (long long)l->id, q.sizes ? " for " : "", q.sizes ? sizes : "", q.device ? " on " : "",
-			       q.device ? p->facts.id : "");
+		return rc;
 	p->device = mem_str(best.device);
 	measurement_fini(&best);
 	if (strcmp(p->device, p->facts.uuid) != 0 && strstr(context_region(l->ctx, REGION_HOST), "device."))

@@ -76,7 +76,7 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 	if (jobs.count == LIST_MAX)
 		buf_addf(&text, "(the newest %d)\n", LIST_MAX);
 	job_list_fini(&jobs);
-	const struct mcp_done *done = mcp_call_reply(call, json_pack("{s:o}", "jobs", rows), "%s", buf_text(&text));
+	const struct mcp_done *done = tools_reply(call, db, json_pack("{s:o}", "jobs", rows), buf_text(&text));
 	buf_fini(&text);
 	return done;
 }
@@ -121,7 +121,7 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, const c
 	if (job_get(db, id, &job, &e) < 0)
 		return tools_refuse(call, &e);
 	json_t *shown = tools_show_job(db, &job, &text);
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", text);
+	const struct mcp_done *done = tools_reply(call, db, shown, text);
 	free(text);
 	job_fini(&job);
 	return done;

@@ -49,6 +49,15 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e)
 	return mcp_call_refuse(call, "%s", e->text);
 }
 
+const struct mcp_done *tools_reply(struct mcp_call *call, const struct db *db, json_t *take_structured, const char *text)
+{
+	struct err e = ERR_INIT;
+	if (store_readable(db, &e) == 0)
+		return mcp_call_reply(call, take_structured, "%s", text);
+	json_decref(take_structured);
+	return tools_refuse(call, &e);
+}
+
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *))
 {
 	struct db *db;
@@ -153,7 +162,7 @@ static const struct mcp_done *answer_job(struct app *app, struct db *db, struct 
 	(void)app;
 	json_t *shown = tools_show_job(db, job, &text);
 	const struct mcp_done *done =
-		job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text) : mcp_call_reply(call, shown, "%s", text);
+		job->state == JOB_FAILED ? mcp_call_refuse_with(call, shown, text) : tools_reply(call, db, shown, text);
 	free(text);
 	return done;
 }

@@ -41,6 +41,8 @@ json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or
 int tools_flag(const struct mcp_call *call, const char *key);
 /* A long text as the whole answer. It travels once: clients that are given a structure as well show the model nothing else. */
 const struct mcp_done *tools_say(struct mcp_call *call, const char *text);
+/* An answer out of the database; a refusal where something of it could not be read, since it would say too little. */
+const struct mcp_done *tools_reply(struct mcp_call *call, const struct db *db, json_t *take_structured, const char *text);
 /* The error as a result that the model reads. */
 const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 /* The checkpoint that argument `at` names; *ret_workflow (may be NULL) is the workflow to advance when `at` is one's plain name,

@@ -115,7 +115,7 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int
 		buf_addf(&text, "(%s)\n", note);
 		free(note);
 	}
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
+	const struct mcp_done *done = tools_reply(call, db, shown, buf_text(&text));
 	buf_fini(&text);
 	return done;
 }
@@ -135,8 +135,8 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 		log_line(json_array_get(rows, 0), &line);
 		checkpoint_list_fini(&log);
 		json_decref(rows);
-		const struct mcp_done *done = mcp_call_reply(
-			call, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", one), "%s", buf_text(&line));
+		const struct mcp_done *done = tools_reply(
+			call, db, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", one), buf_text(&line));
 		buf_fini(&line);
 		return done;
 	}
@@ -244,7 +244,7 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 	measurement_list_fini(&best);
 	buf_adds(&text, json_array_size(rows) ? note : "nothing to compare: tune both on the same device and sizes first");
 	const struct mcp_done *done =
-		mcp_call_reply(call, json_pack("{s:o, s:s}", "compare", rows, "note", note), "%s", buf_text(&text));
+		tools_reply(call, db, json_pack("{s:o, s:s}", "compare", rows, "note", note), buf_text(&text));
 	buf_fini(&text);
 	return done;
 }

@@ -251,27 +251,27 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 	enum drain_state state;
 	char *db = drain_db(folder);
 	long long seconds = 0;
-	int lock = -1, signals = take_signals();
+	struct store_claim claim = STORE_CLAIM_INIT;
+	int signals = take_signals();
 	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : verb_int(line, "seconds", 1, INT_MAX, 0, &seconds, e);
 	alarm((unsigned)seconds);
 	if (rc == 0)
 		rc = drain_check(folder, &state, e);
 	if (rc == 0)
-		rc = store_lock(db, NULL, &lock, e);
+		rc = store_lock(db, NULL, &claim, e);
 	if (rc == 0 && state == DRAIN_RAN)
 		printf("%s has run: next: peakd drain merge %s, where it was exported\n", folder, folder);
 	else if (rc == 0)
 		rc = check_jobs(db, e);
 	/* Looking at the database may have migrated it, so it is sealed again. */
-	if (rc < 0 && lock >= 0 && state != DRAIN_RUNNING && *ret_signal == 0)
+	if (rc < 0 && claim.note_fd >= 0 && state != DRAIN_RUNNING && *ret_signal == 0)
 		drain_seal(folder, state, NULL);
 	if (rc == 0 && state != DRAIN_RAN) {
 		rc = run_jobs(folder, db, signals, ret_signal, e);
 		if (rc == 0)
 			printf("%s has run; next: peakd drain merge %s, where it was exported\n", folder, folder);
 	}
-	if (lock >= 0)
-		close(lock);
+	store_unlock(&claim);
 	if (signals >= 0)
 		close(signals);
 	free(db);

@@ -27,32 +27,25 @@ static long long file_size(const char *path)
 	return stat(path, &st) == 0 ? (long long)st.st_size : 0;
 }
 
-static int compact(const char *path, struct db *db, struct err *e)
-{
-	int pid;
-	char *note = NULL;
-	int rc = store_lock_holder(path, &pid, &note, e);
-	free(note);
-	if (rc > 0)
-		return err_set(e, ERR_CONFLICT,
-			       "a daemon (process %d) uses this database: end it before --compact, which rewrites the file", pid);
-	return rc < 0 ? rc : retention_compact(db, e);
-}
-
 static int vacuum_run(const struct verb_line *line)
 {
 	struct retention policy = RETENTION_DEFAULT;
 	struct retention_counts c;
+	struct store_claim claim = STORE_CLAIM_INIT;
 	struct store *store = NULL;
 	struct db *db = NULL;
 	struct err e = ERR_INIT;
+	bool compact = verb_get(line, "compact") != NULL;
 	if (read_days(line, "events", &policy.events, &e) < 0 || read_days(line, "jobs", &policy.jobs, &e) < 0 ||
 	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 ||
 	    read_days(line, "exchanges", &policy.exchanges, &e) < 0 || read_days(line, "imports", &policy.imports, &e) < 0)
 		return verb_misused(line, &e);
 	/* Opening would make the file, and a mistyped name has nothing to delete. */
-	int rc = access(line->db, F_OK) == 0 ? store_open(line->db, &store, &e)
-					     : err_sys(&e, errno, "%s: there is no such database", line->db);
+	int rc = access(line->db, F_OK) == 0 ? 0 : err_sys(&e, errno, "%s: there is no such database", line->db);
+	if (rc == 0 && compact && (rc = store_lock(line->db, NULL, &claim, &e)) < 0)
+		err_wrap(&e, "end it before --compact, which rewrites the file");
+	if (rc == 0)
+		rc = store_open(line->db, &store, &e);
 	if (rc == 0)
 		rc = store_take(store, &db, &e);
 	if (rc == 0)
@@ -63,15 +56,16 @@ static int vacuum_run(const struct verb_line *line)
 		       "measurements, %lld texts\n",
 		       (long long)c.events, (long long)c.jobs, (long long)c.checkpoints, (long long)c.transformations,
 		       (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
-		if (verb_get(line, "compact")) {
+		if (compact) {
 			long long before = file_size(line->db);
-			rc = compact(line->db, db, &e);
+			rc = retention_compact(db, &e);
 			if (rc == 0)
 				printf("%s: %lld bytes before, %lld bytes now\n", line->db, before, file_size(line->db));
 		}
 	}
 	store_give(db);
 	store_close(store);
+	store_unlock(&claim);
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
@@ -81,7 +75,8 @@ const struct verb vacuum_verb = {
 	.summary = "deletes what is old and is evidence for nothing that is kept",
 	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation "
 		   "or a live\n"
-		   "job leads to are never deleted, nor is their evidence. It works in short transactions, and a daemon may run meanwhile.\n",
+		   "job leads to are never deleted, nor is their evidence. It works in short transactions, and a daemon may run "
+		   "meanwhile.\n",
 	.options =
 		(const struct verb_option[]){
 			{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },

@@ -59,7 +59,8 @@ int main(int argc, char **argv)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	pthread_t thread;
 	char *path = NULL, *job = NULL;
-	int told = 0, lock = -1, listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct store_claim claim;
+	int told = 0, listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ok(mkdtemp(folder) != NULL, "a folder is made");
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	char *db = mem_fmt("%s/a.db", folder);
@@ -67,7 +68,7 @@ int main(int argc, char **argv)
 	snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
 	ok(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 1) == 0,
 	   "the stand-in listens on the socket");
-	is_int(store_lock(db, path, &lock, &e), 0, "the stand-in holds the database's lock %s", e.text);
+	is_int(store_lock(db, path, &claim, &e), 0, "the stand-in holds the database's lock %s", e.text);
 	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "the stand-in for the daemon starts");
 	is_int(client_open(db, &c, &e), 0, "a client connects %s", e.text);
 	is_int(client_call(c, "devices", json_object(), &(struct client_watch){ count, &told }, NULL, NULL, &e), 0, "a call is answered %s", e.text);
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
 	client_close(c);
 	pthread_join(thread, NULL);
 	close(listener);
-	close(lock);
+	store_unlock(&claim);
 	unlink(path);
 	free(job);
 	free(path);

@@ -423,7 +423,8 @@ static void test_lock(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_folder(&f);
-	int pid = 0, fd = -1, ready[2];
+	int pid = 0, ready[2];
+	struct store_claim claim = STORE_CLAIM_INIT;
 	char *note = NULL;
 	is_int(store_lock_holder(f.path, &pid, &note, &e), 0, "nobody holds the lock of a database that does not "
 	       "exist");
@@ -431,14 +432,14 @@ static void test_lock(void)
 		abort();
 	pid_t child = fork();
 	if (child == 0) {
-		int rc = store_lock(f.path, "/run/peakd.sock", &fd, &e);
+		int rc = store_lock(f.path, "/run/peakd.sock", &claim, &e);
 		if (write(ready[1], rc == 0 ? "y" : "n", 1) == 1)
 			pause();
 		_exit(1);
 	}
 	char answer = 0;
 	ok(read(ready[0], &answer, 1) == 1 && answer == 'y', "one process takes it");
-	is_int(store_lock(f.path, NULL, &fd, &e), -ERR_CONFLICT, "a second one is refused");
+	is_int(store_lock(f.path, NULL, &claim, &e), -ERR_CONFLICT, "a second one is refused");
 	char want[64];
 	snprintf(want, sizeof want, "process %d, /run/peakd.sock", (int)child);
 	has_str(e.text, want, "and told who has it");
@@ -450,13 +451,13 @@ static void test_lock(void)
 	snprintf(other, sizeof other, "%s/other.db", f.folder);
 	fixture_open(&f);
 	fixture_close(&f);
-	ok(symlink(f.path, other) == 0 && store_lock(other, NULL, &fd, &e) == -ERR_CONFLICT,
+	ok(symlink(f.path, other) == 0 && store_lock(other, NULL, &claim, &e) == -ERR_CONFLICT,
 	   "another name of the same database is the same lock");
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	is_int(store_lock_holder(f.path, &pid, &note, &e), 0, "the kernel gives it up when the process is killed");
-	is_int(store_lock(f.path, NULL, &fd, &e), 0, "and the next one may have it");
-	close(fd);
+	is_int(store_lock(f.path, NULL, &claim, &e), 0, "and the next one may have it");
+	store_unlock(&claim);
 	close(ready[0]);
 	close(ready[1]);
 	fixture_fini(&f);
