@@ -1,4 +1,4 @@
-/* core/jobs/engine: a job whose end cannot be written down (as on a full disk) is told to those who wait for it. */
+/* core/jobs/engine: those who wait for a job whose end cannot be written (as on a full disk) are told so. */
 #include "core/jobs/engine.h"
 
 #include "base/clock.h"
@@ -7,6 +7,7 @@
 #include "core/record/query.h"
 #include "core/record/store.h"
 #include "core/record/fixture.h"
+#include "core/workers/pool.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -35,23 +36,25 @@ int main(void)
 	struct job job;
 	char *id = NULL;
 	fixture_init(&f);
-	struct engine_config config = { .store = f.store, .kinds = kinds, .threads = 1 };
-	ok(engine_new(&config, &g, &e) == 0, "an engine %s", e.text);
+	struct pool *pool = pool_new(&(struct pool_config){ 0 });
+	struct engine_config config = { .store = f.store, .pool = pool, .kinds = kinds, .threads = 1 };
+	ok(engine_new(&config, &g, &e) == 0, "an engine starts %s", e.text);
 	int bell = event_watch(f.store, &e);
-	ok(engine_submit(g, f.db, &(struct engine_submission){ "spoil", &request, false }, &id, &fresh, &e) == 0, "a job %s", e.text);
-	for (int tries = 0; engine_busy(g) && tries < 6000; tries++)
+	ok(engine_submit(g, f.db, &(struct engine_submission){ "spoil", &request, false }, &id, &fresh, &e) == 0, "a job is submitted %s", e.text);
+	char *why = NULL;
+	for (int tries = 0; (why = engine_lost(g, id)) == NULL && tries < 6000; tries++)
 		clock_sleep(10 * CLOCK_MS);
-	ok(job_get(f.db, id, &job, &e) == 0 && job.state == JOB_RUNNING, "its row still says that it runs");
-	char *why = engine_lost(g, id);
-	has_str(why, "ended without a record", "those who wait are told");
-	has_str(why, "cannot be written", "… why");
-	has_str(why, "restart the daemon", "… and what to do");
-	ok(engine_lost(g, "other") == NULL, "nothing about other jobs");
+	has_str(why ? why : "", "cannot be written", "those who wait are told that the job's end cannot be written");
+	has_str(why ? why : "", "tries again every", "those who wait are told that the daemon tries again");
+	ok(job_get(f.db, id, &job, &e) == 0 && job.state == JOB_RUNNING, "the job's row still says that it runs");
+	ok(engine_busy(g) == 1, "the job still has its thread");
+	ok(engine_lost(g, "other") == NULL, "nothing is said about other jobs");
 	job_fini(&job);
 	free(why);
 	free(id);
 	event_unwatch(f.store, bell);
 	engine_free(g);
+	pool_free(pool);
 	fixture_fini(&f);
 	return tap_done();
 }
