@@ -34,6 +34,11 @@ enum {
 	NAME_TELLS = 5 /* letters of a name before it may look like another one's mistake */
 };
 
+/* What HTTP needs of files: their texts; NULL when not given. */
+struct secrets {
+	char *token, *cert, *key;
+};
+
 struct serve {
 	const struct verb_line *line;
 	struct app *app;
@@ -42,8 +47,8 @@ struct serve {
 	char *socket;          /* path */
 	char *address;         /* to listen on; NULL: none */
 	int port;
-	char *token, *cert, *key; /* texts of the files; NULL when not given */
-	char **hosts, **origins;  /* NULL-terminated */
+	struct secrets secrets;
+	char **hosts, **origins; /* NULL-terminated */
 	struct store_claim claim;
 	int signals;     /* signalfd */
 	int64_t idle_ns; /* --idle-exit; 0: never */
@@ -122,15 +127,37 @@ static char **all_of(const struct verb_line *line, const char *option)
 }
 
 /* Without --token-file: the systemd credential "token", if the unit was given one (systemd.exec(5), LoadCredential=). */
-static int read_credential(struct serve *s, struct err *e)
+static int read_credential(char **io_token, struct err *e)
 {
 	const char *folder = getenv("CREDENTIALS_DIRECTORY");
 	char *path = folder ? mem_fmt("%s/token", folder) : NULL;
 	int rc = 0;
-	if (s->token == NULL && path && access(path, F_OK) == 0)
-		rc = read_text("the credential \"token\"", path, &s->token, e);
+	if (*io_token == NULL && path && access(path, F_OK) == 0)
+		rc = read_text("the credential \"token\"", path, io_token, e);
 	free(path);
 	return rc;
+}
+
+static int read_secrets(const struct verb_line *line, struct secrets *ret_secrets, struct err *e)
+{
+	int rc = read_option(line, "token-file", &ret_secrets->token, e);
+	if (rc == 0)
+		rc = read_credential(&ret_secrets->token, e);
+	if (rc == 0)
+		rc = read_option(line, "tls-cert", &ret_secrets->cert, e);
+	if (rc == 0)
+		rc = read_option(line, "tls-key", &ret_secrets->key, e);
+	if (rc == 0 && (ret_secrets->cert == NULL) != (ret_secrets->key == NULL))
+		rc = err_set(e, ERR_INPUT, "--tls-cert and --tls-key need each other: give both");
+	return rc;
+}
+
+static void secrets_fini(struct secrets *s)
+{
+	free(s->token);
+	free(s->cert);
+	free(s->key);
+	*s = (struct secrets){ NULL, NULL, NULL };
 }
 
 /* A database that is named and not there is made, unless its folder has one whose name is one mistake away: a fresh database would look
@@ -168,15 +195,7 @@ static int read_options(struct serve *s, struct err *e)
 	if (rc == 0)
 		s->idle_ns = idle * CLOCK_S;
 	if (rc == 0)
-		rc = read_option(s->line, "token-file", &s->token, e);
-	if (rc == 0)
-		rc = read_credential(s, e);
-	if (rc == 0)
-		rc = read_option(s->line, "tls-cert", &s->cert, e);
-	if (rc == 0)
-		rc = read_option(s->line, "tls-key", &s->key, e);
-	if (rc == 0 && (s->cert == NULL) != (s->key == NULL))
-		rc = err_set(e, ERR_INPUT, "--tls-cert and --tls-key need each other: give both");
+		rc = read_secrets(s->line, &s->secrets, e);
 	s->hosts = all_of(s->line, "allow-host");
 	s->origins = all_of(s->line, "allow-origin");
 	return rc;
@@ -218,9 +237,9 @@ static int start_http(struct serve *s, struct err *e)
 	struct mcp_http_config config = {
 		.address = s->address,
 		.port = s->port,
-		.token = s->token,
-		.tls_cert = s->cert,
-		.tls_key = s->key,
+		.token = s->secrets.token,
+		.tls_cert = s->secrets.cert,
+		.tls_key = s->secrets.key,
 		.allowed_hosts = (const char *const *)s->hosts,
 		.allowed_origins = (const char *const *)s->origins,
 		.plain = pages_table,
@@ -229,7 +248,7 @@ static int start_http(struct serve *s, struct err *e)
 	if (s->address == NULL)
 		return 0;
 	int rc = mcp_http_start(s->app->mcp, &config, &s->http, e);
-	if (rc == -ERR_INPUT && (s->token == NULL || s->cert == NULL || s->key == NULL))
+	if (rc == -ERR_INPUT && (s->secrets.token == NULL || s->secrets.cert == NULL))
 		err_wrap(e, "addresses beyond loopback need --token-file, --tls-cert and --tls-key");
 	return rc < 0 ? err_wrap(e, "--listen") : 0;
 }
@@ -259,7 +278,7 @@ static void announce(const struct serve *s)
 	char where[128] = "no HTTP";
 	if (s->http)
 		snprintf(where, sizeof where, strchr(s->address, ':') ? "%s://[%s]:%d/mcp" : "%s://%s:%d/mcp",
-			 s->cert ? "https" : "http", s->address, mcp_http_port(s->http));
+			 s->secrets.cert ? "https" : "http", s->address, mcp_http_port(s->http));
 	log_info("serving %s: %s, socket %s", s->line->db, where, s->socket);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s, %s", s->line->db, where);
 }
@@ -277,6 +296,42 @@ static int64_t idle_since(struct serve *s, unsigned long *requests)
 	return busy ? clock_now() : since;
 }
 
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* SIGHUP: reads token and certificate again. If they have changed, HTTP starts anew on its port. Models, their keys, transformations and
+ * validators are read whenever they are used. */
+static void reload(struct serve *s)
+{
+	struct secrets fresh = { NULL, NULL, NULL }, old = s->secrets;
+	struct err e = ERR_INIT;
+	int rc = read_secrets(s->line, &fresh, &e);
+	if (rc == 0 && (s->http == NULL ||
+			(is_same(old.token, fresh.token) && is_same(old.cert, fresh.cert) && is_same(old.key, fresh.key)))) {
+		log_info("reloaded: token and certificate are as before");
+	} else if (rc == 0) {
+		s->port = mcp_http_port(s->http);
+		mcp_http_stop(s->http);
+		s->http = NULL;
+		s->secrets = fresh;
+		fresh = old;
+		rc = start_http(s, &e);
+		if (rc == 0)
+			log_info("reloaded: HTTP has a new token or certificate");
+	}
+	if (rc < 0)
+		log_error("reload: %s", e.text);
+	if (rc < 0 && s->address && s->http == NULL) {
+		fresh = s->secrets;
+		s->secrets = old;
+		if (start_http(s, &e) < 0)
+			log_error("reload: %s: restart the daemon", e.text);
+	}
+	secrets_fini(&fresh);
+}
+
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };
@@ -286,9 +341,13 @@ static void serve_until_told(struct serve *s)
 		/* Without --idle-exit there is nothing to look at. */
 		int rc = poll(&fd, 1, s->idle_ns ? clock_poll_ms(needed + s->idle_ns) : -1);
 		if (rc > 0) {
-			struct signalfd_siginfo info;
-			if (read(s->signals, &info, sizeof info) == sizeof info)
-				log_info("ending: signal %u", info.ssi_signo);
+			struct signalfd_siginfo info = { .ssi_signo = 0 };
+			if (read(s->signals, &info, sizeof info) == sizeof info && info.ssi_signo == SIGHUP &&
+			    info.ssi_code != SI_KERNEL) { /* not when its terminal was closed */
+				reload(s);
+				continue;
+			}
+			log_info("ending: signal %u", info.ssi_signo);
 			return;
 		}
 		since = s->idle_ns ? idle_since(s, &requests) : 0;
@@ -315,9 +374,7 @@ static void stop(struct serve *s)
 		close(s->signals);
 	free(s->socket);
 	free(s->address);
-	free(s->token);
-	free(s->cert);
-	free(s->key);
+	secrets_fini(&s->secrets);
 	free(s->hosts);
 	free(s->origins);
 }
@@ -360,7 +417,8 @@ const struct verb serve_verb = {
 	.words = "",
 	.summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
 	.details = "Pages beside /mcp: /healthz, /metrics and /. Keys of models come from the environment variables or systemd\n"
-		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n",
+		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n"
+		   "SIGHUP reads the token and the certificate again.\n",
 	.options = options,
 	.min_words = 0,
 	.max_words = 0,

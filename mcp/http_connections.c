@@ -36,6 +36,9 @@ static void doom_locked(struct mcp_http *http, struct http_connection *c)
 void http_connections_notify(void *arg, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode code)
 {
 	struct mcp_http *http = arg;
+	/* For a connection that gives up its place, since its request may have come and was not read yet. */
+	static const char busy[] =
+		"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 	struct http_connection *c = *context, *idlest = NULL;
 	lock_take(&http->lock);
 	switch (code) {
@@ -48,8 +51,11 @@ void http_connections_notify(void *arg, struct MHD_Connection *mhd, void **conte
 					idlest = o;
 			c->is_surplus = idlest == NULL;
 		}
-		if (idlest)
+		if (idlest) {
+			if (!idlest->has_asked && http->config.tls_cert == NULL)
+				send(idlest->fd, busy, sizeof busy - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 			doom_locked(http, idlest);
+		}
 		http->connections += !c->is_surplus;
 		c->is_idle = 1;
 		c->since = clock_now();
@@ -78,6 +84,7 @@ void http_connections_set_idle(struct http_exchange *x, int idle)
 {
 	lock_take(&x->http->lock);
 	x->connection->is_idle = idle && !x->connection->is_doomed;
+	x->connection->has_asked = 1;
 	x->connection->since = clock_now();
 	lock_release(&x->http->lock);
 }

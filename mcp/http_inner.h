@@ -54,6 +54,7 @@ struct http_connection {
 	int fd;
 	int is_idle, is_doomed;        /* doomed: told to end, which takes until libmicrohttpd notices */
 	int is_surplus;                /* beyond the limit: every request gets 503 */
+	int has_asked;                 /* the header of some request has been read */
 	int64_t since;                 /* monotonic time of becoming idle */
 	struct http_exchange *watched; /* whose client is looked after; NULL: none waits */
 };

@@ -429,6 +429,11 @@ SELECT search FROM decision WHERE checkpoint_id = ?1 OR made_id = ?1 ORDER BY id
 INSERT INTO fact (device, key, value, created_ms) VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (device, key) DO UPDATE SET value = excluded.value, created_ms = excluded.created_ms;
 
+-- name: fact_crash
+INSERT INTO fact (device, key, value, created_ms)
+SELECT ?1, 'last_crash', format('%s (checkpoint %d), %s: %s', kernel, id, ?3, ?4), ?5 FROM checkpoint WHERE id = ?2
+ON CONFLICT (device, key) DO UPDATE SET value = excluded.value, created_ms = excluded.created_ms;
+
 -- name: fact_get
 SELECT value FROM fact WHERE device = ?1 AND key = ?2;
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/judge/bound.h"
 #include "core/record/checkpoint.h"
+#include "core/record/fact.h"
 
 enum { BIAS_ELEMENTS = 1000 /* fewer have no mean worth judging */, OTHER_POISON = 0xFF };
 #define MEAN_MOST 0.5
@@ -443,7 +444,9 @@ int check_record(const struct evidence *to, const struct params *params, const c
 		*ret_row = row.id;
 	if (rc >= 0 && refutes(c)) {
 		char *text = params_text(params), *why = mem_fmt("%s: %s", text, c->reason);
-		rc = checkpoint_refute(to->db, to->checkpoint, why, e);
+		rc = c->code == ERR_CRASH ? fact_crash(to->db, to->facts->uuid, to->checkpoint, text, c->reason, e) : 0;
+		if (rc >= 0)
+			rc = checkpoint_refute(to->db, to->checkpoint, why, e);
 		free(text);
 		free(why);
 	}

@@ -19,6 +19,15 @@ int fact_set(struct db *db, const char *device, const char *key, const char *val
 			NULL, e);
 }
 
+int fact_crash(struct db *db, const char *device, int64_t checkpoint, const char *params, const char *why, struct err *e)
+{
+	int rc = query_do(
+		db, "fact_crash",
+		QUERY(QUERY_TEXT(device), QUERY_INT(checkpoint), QUERY_TEXT(params), QUERY_TEXT(why), QUERY_INT(clock_wall_ms())),
+		NULL, e);
+	return rc < 0 ? rc : 0;
+}
+
 int fact_get(struct db *db, const char *device, const char *key, char **ret_value, struct err *e)
 {
 	int rc = query_text(db, "fact_get", QUERY(QUERY_TEXT(device), QUERY_TEXT(key)), ret_value, e);

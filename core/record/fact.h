@@ -24,6 +24,8 @@ struct fact_list {
 
 /* Sets or replaces one. */
 int fact_set(struct db *db, const char *device, const char *key, const char *value, struct err *e);
+/* Keeps under "last_crash" what ended a worker of the device last: kernel, configuration, and the cause with what it said. */
+int fact_crash(struct db *db, const char *device, int64_t checkpoint, const char *params, const char *why, struct err *e);
 /* One value, free() it. ERR_NOT_FOUND. */
 int fact_get(struct db *db, const char *device, const char *key, char **ret_value, struct err *e);
 /* All of one device, or of every device when NULL, ordered by device and key. */

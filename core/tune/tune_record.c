@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "core/record/fact.h"
 #include "core/record/metric.h"
 
 enum { WHY_MAX = 400 };
@@ -66,6 +67,8 @@ int tune_record(struct tuner *u, const struct tune_row *row, struct err *e)
 		variant_resources(row->variant, &m.registers, &m.shared_bytes, &m.spill_bytes);
 	}
 	int rc = measurement_add(u->to.db, &m, e);
+	if (rc >= 0 && row->status == MEASUREMENT_CRASH)
+		rc = fact_crash(u->to.db, m.device, m.checkpoint, text, row->message, e);
 	if (rc >= 0 && row->validation && times && times->conditions)
 		rc = measurement_conditions_add(u->to.db, m.id, times->conditions, e);
 	params_free(inputs);

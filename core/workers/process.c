@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -85,7 +86,8 @@ static int start(struct process *p, const struct starter *t, const char *const *
 	child_lend_perfmon(false);
 	if (rc != 0) {
 		p->pid = 0;
-		rc = err_sys(e, rc, "cannot start worker '%s'", argv[0]);
+		rc = err_sys(e, rc, "cannot start worker '%s'%s", argv[0],
+			     rc == EAGAIN ? ", because this user has too many processes or the machine too little memory" : "");
 		goto out;
 	}
 	fcntl(wire[0], F_SETFL, O_NONBLOCK);
@@ -184,6 +186,14 @@ static bool is_from_outside(int signal)
 	return signal == SIGKILL || signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT;
 }
 
+/* A process that may not have more memory ends by faults like these. Returns the limit in MiB; 0: there is none. */
+static unsigned long long memory_limit(int signal)
+{
+	struct rlimit limit;
+	bool fault = signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS;
+	return fault && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur >> 20 : 0;
+}
+
 /* The wire's end says only that it is gone; how it ended is the cause. */
 static void add_fate(struct process *p, const atomic_bool *interrupted, struct err *e)
 {
@@ -205,6 +215,11 @@ static void add_fate(struct process *p, const atomic_bool *interrupted, struct e
 		err_set(e, ERR_IO, "the worker was killed from outside by signal %d (%s)%s", signal, strsignal(signal),
 			no_memory ? ": the kernel has killed processes meanwhile because this machine ran out of memory"
 				  : ": by an administrator, a batch system or a launcher, not by what it ran");
+	else if (memory_limit(signal))
+		err_set(e, ERR_IO,
+			"the worker was ended by signal %d (%s), probably because a process may have only %llu MiB of memory here "
+			"(ulimit -v): raise this limit and start the daemon again",
+			signal, strsignal(signal), memory_limit(signal));
 	else if (signal)
 		err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", signal, strsignal(signal));
 	else

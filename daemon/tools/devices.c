@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/record/fact.h"
 #include "core/workers/pool.h"
 #include "daemon/tools/tools.h"
 
@@ -15,7 +16,7 @@ json_t *devices_entry(const struct facts *f)
 			 (json_int_t)f->memory_bytes, "peak_gflops_f32", f->peak_f32 / 1e9);
 }
 
-static const struct mcp_done *handler(struct mcp_call *call)
+static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 {
 	struct pool *pool = tools_app(call)->work.pool;
 	struct facts *facts;
@@ -27,11 +28,18 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		pool_forget_devices(pool);
 	if (pool_devices(pool, &facts, &count, &notes, &e) < 0)
 		return tools_refuse(call, &e);
-	json_t *list = json_array(), *lines = json_array();
+	json_t *rows = json_array(), *lines = json_array();
 	for (size_t i = 0; i < count; i++) {
-		json_array_append_new(list, devices_entry(&facts[i]));
+		json_t *entry = devices_entry(&facts[i]);
+		char *crash = NULL;
+		json_array_append_new(rows, entry);
 		buf_addf(&text, "%s: %s (%s)%s\n", facts[i].id, facts[i].name, facts[i].driver,
 			 facts[i].shares_cpu ? ", shares the CPU" : "");
+		if (fact_get(db, facts[i].uuid, "last_crash", &crash, &e) == 0) {
+			json_object_set_new(entry, "last_crash", json_string(crash));
+			buf_addf(&text, "  last crash: %s\n", crash);
+		}
+		free(crash);
 	}
 	for (const char *at = notes; *at;) {
 		size_t n = strcspn(at, "\n");
@@ -40,11 +48,16 @@ static const struct mcp_done *handler(struct mcp_call *call)
 		at += n + (at[n] == '\n');
 	}
 	const struct mcp_done *done =
-		mcp_call_reply(call, json_pack("{s:o, s:o}", "devices", list, "notes", lines), "%s", buf_text(&text));
+		tools_reply(call, db, json_pack("{s:o, s:o}", "devices", rows, "notes", lines), buf_text(&text));
 	buf_fini(&text);
 	free(facts);
 	free(notes);
 	return done;
+}
+
+static const struct mcp_done *handler(struct mcp_call *call)
+{
+	return tools_with_db(call, list);
 }
 
 const struct tool tool_devices = {
