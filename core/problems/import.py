@@ -3,6 +3,8 @@
 daemon/verbs/import.c puts this text in front of oracle.py's, whose main() calls import_problem(). Nothing but oracle.py's names is used, and
 torch only where it is there: a FlashInfer-Trace definition imports without, unchecked.
 """
+import ast
+import inspect
 import json
 import keyword
 import math
@@ -177,6 +179,269 @@ def import_definition(definition, question):
     return found
 
 
+# --- Python problems: KernelBench's (class Model, get_inputs, get_init_inputs), and functions with a get_inputs ------------------------------
+
+SMALL = ((2, 11, 13, 17, 19, 23, 29, 31), (3, 37, 41, 43, 47, 53, 59, 61))  # sizes that show which extent is which; more where kernels need it
+STEPS = 6
+
+
+class Changes(Exception):
+    """These sizes have to stay as they are."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+
+
+class Sources(ast.NodeTransformer):
+    """The module-level whole numbers of a source, which may be given other values."""
+
+    def __init__(self, text):
+        self.text, self.sizes, self.given = text, {}, {}
+        self.load({})
+
+    def value(self, name, node):
+        if any(not isinstance(x, (ast.Constant, ast.BinOp, ast.operator)) for x in ast.walk(node)):
+            return node
+        number = eval(compile(ast.Expression(node), "size", "eval"), {"__builtins__": {}})
+        if type(number) is not int or number < 2:
+            return node
+        self.sizes.setdefault(name, number)
+        return ast.copy_location(ast.Constant(self.given.get(name, number)), node)
+
+    def load(self, given):
+        tree, self.given = ast.parse(self.text), given
+        for node in tree.body:
+            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+                continue
+            name, value = node.targets[0].id, node.value
+            if isinstance(value, ast.Tuple):
+                many = len(value.elts) > 1
+                value.elts = [self.value(f"{name}_{i}" if many else name, x) for i, x in enumerate(value.elts)]
+            else:
+                node.value = self.value(name, value)
+        space = {"__name__": "problem"}
+        torch.manual_seed(0)
+        exec(compile(tree, "problem", "exec"), space)
+        return space
+
+
+def entry_of(space, text):
+    """The name of what computes, and whether it is a module."""
+    own = [n.name for n in ast.parse(text).body if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and not n.name.startswith(("get_", "_"))]
+    modules = [n for n in own if isinstance(space[n], type) and issubclass(space[n], torch.nn.Module)]
+    for names, module in ((["Model"] if "Model" in modules else modules[-1:], True), ([n for n in own if n not in modules], False)):
+        if names:
+            return names[-1], module
+    raise Refused("the file defines neither a module nor a function")
+
+
+def fits(points):
+    """(a*g + b)//s through all points, as a formula of g; None without."""
+    for s in range(1, STEPS):
+        (x0, y0), (x1, y1) = points[0], points[-1]
+        for a in dict.fromkeys((1, round(s * (y1 - y0) / (x1 - x0)))):
+            for b in range(s * y0 - a * x0, s * y0 - a * x0 + s):
+                if all((a * x + b) // s == y for x, y in points):
+                    top = ("%d*" % a if a != 1 else "") + "%s" + (f" {'+' if b > 0 else '-'} {abs(b)}" if b else "")
+                    return top if s == 1 else f"({top})//{s}" if b else f"{top}//{s}"
+    return None
+
+
+class Module:
+    """One Python problem, run at chosen sizes."""
+
+    def __init__(self, text):
+        self.source = Sources(text)
+        space = self.source.load({})
+        if "get_inputs" not in space:
+            raise Refused("the file defines no get_inputs(): write one that returns a list of example inputs")
+        self.entry, self.is_module = entry_of(space, text)
+        self.model = self.build(space)
+        self.weights = self.weights_of(self.model)
+        inner = self.model.forward if self.is_module else self.model
+        self.names = list(inspect.signature(inner).parameters)
+
+    def build(self, space):
+        torch.manual_seed(0)
+        return space[self.entry](*space.get("get_init_inputs", list)()) if self.is_module else space[self.entry]
+
+    def weights_of(self, model):
+        if not self.is_module:
+            return {}
+        skip = ("running_mean", "running_var", "num_batches_tracked")
+        buffers = {n: b for n, b in model.named_buffers() if not n.endswith(skip) and b.dtype.is_floating_point}
+        return {**dict(model.named_parameters()), **buffers}
+
+    def free(self):
+        """Sizes that only the inputs have."""
+        plain = repr(self.source.load({}).get("get_init_inputs", list)())
+        names = []
+        for name, value in self.source.sizes.items():
+            space = self.source.load({name: value + 1})
+            if repr(space.get("get_init_inputs", list)()) == plain:
+                names.append(name)
+        return names
+
+    def inputs(self, sizes):
+        """The values, and what each was drawn from: (fill, None), or (lowest, limit) of integers."""
+        space, drawn, real = self.source.load(sizes), {}, {n: getattr(torch, n) for n in ("rand", "randn", "randint")}
+
+        def record(name, fill):
+            def draw(*args, **kwargs):
+                made = real[name](*args, **kwargs)
+                ends = (0, args[0]) if name == "randint" and not isinstance((*args, ())[1], int) else args[:2]
+                drawn[id(made)] = (made, (fill, None) if fill else ends)
+                return made
+            return draw
+        torch.manual_seed(0)
+        torch.rand, torch.randn, torch.randint = record("rand", "random(0, 1)"), record("randn", "normal"), record("randint", None)
+        try:
+            values = list(space["get_inputs"]())
+        finally:
+            for name, function in real.items():
+                setattr(torch, name, function)
+        return values, [drawn.get(id(v), (v, (None, None)))[1] for v in values]
+
+    def outputs(self, values, seed=0):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            result = self.model(*[v.clone() if torch.is_tensor(v) else v for v in values])
+        result = list(result) if isinstance(result, (tuple, list)) else [result]
+        if not all(torch.is_tensor(x) for x in result):
+            raise Refused("an output is not a tensor")
+        return result
+
+    def extents(self, sizes):
+        """Every extent of every array, then the ranges of integers, in one fixed order."""
+        values, ranges = self.inputs(sizes)
+        found = [list(v.shape) for v in values + self.outputs(values) if torch.is_tensor(v)]
+        return [x for shape in found for x in shape] + [limit for _, limit in ranges if limit is not None]
+
+
+def formulas(module, names, base):
+    """What each of module.extents() is, in terms of the sizes."""
+    plain = module.extents(base)
+    depends = [[] for _ in plain]
+    for name in names:
+        points = []
+        for step in range(1, STEPS + 1):
+            try:
+                points.append((base[name] + step, module.extents({**base, name: base[name] + step})))
+            except Refused:
+                raise
+            except Exception:
+                raise Changes([name]) from None
+        for i, was in enumerate(plain):
+            column = [(base[name], was)] + [(x, y[i]) for x, y in points]
+            if any(y != was for _, y in column):
+                depends[i].append((name, fits(column)))
+    texts = []
+    for i, found in enumerate(depends):
+        if not found:
+            texts.append(str(plain[i]))
+        elif len(found) == 1 and found[0][1]:
+            texts.append(found[0][1] % found[0][0])
+        elif math.prod(base[n] for n, _ in found) == plain[i]:
+            texts.append("*".join(n for n, _ in found))
+        else:
+            raise Changes([n for n, _ in found])
+    return texts
+
+
+def sized(module):
+    """Free sizes, a small value of each, and the formulas; fewer sizes are free where that does not work."""
+    names = module.free()
+    for primes in SMALL:
+        left = list(names)
+        while True:
+            base = {n: v if v <= p else p for n, v, p in zip(left, (module.source.sizes[n] for n in left), primes)}
+            try:
+                used = formulas(module, left, base)
+                seen = [n for n in left if any(re.search(rf"\b{n}\b", t) for t in used)]
+                return seen, {n: base[n] for n in seen}, used
+            except Changes as why:
+                left = [n for n in left if n not in why.names]
+            except Refused:
+                raise
+            except Exception as why:
+                last = why
+                break
+    raise Refused(f"it does not run at small sizes: {type(last).__name__}: {last}")
+
+
+def fill_of(v):
+    if not v.dtype.is_floating_point:
+        return "random(0, 2)" if v.dtype == torch.bool else f"random({int(v.min())}, {int(v.max()) + 1})" if v.numel() else ""
+    x = v.double()
+    low, high, std = float(x.min()), float(x.max()), float(x.std()) if x.numel() > 1 else 0
+    if low >= 0 and v.dim() and torch.allclose(x.sum(-1), torch.ones((), dtype=torch.float64), atol=1e-4) and high < 1:
+        return "probabilities"
+    if abs(float(x.mean())) < 0.4 and 0.6 < std < 1.4 and max(-low, high) > 1.3:
+        return "normal"
+    return f"random({math.floor(low * 10) / 10:g}, {max(math.ceil(high * 10) / 10, math.floor(low * 10) / 10 + 0.1):g})"
+
+
+def weight_fill(w):
+    """Values under which every weight counts: not all ones, not all zeros."""
+    most, least = float(w.abs().max()), float(w.abs().min())
+    if most == least:
+        return f"random({most - 0.5:g}, {most + 0.5:g})"
+    return f"random({-most:.3g}, {most:.3g})"
+
+
+def import_python(text, question):
+    if torch is None:
+        raise Refused(f"a Python problem needs torch to be imported ({WHY_NOT})")
+    module = Module(text)
+    names, base, texts = sized(module)
+    found, used = Found(question["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0]), set(names)
+    found.point, texts = dict(base), iter(texts)
+    values, ranges = module.inputs(base)
+    call, parameters = [], []
+    limits = []
+    for given, v, (low, limit) in zip(module.names, values, ranges):
+        name = safe_name(given, used)
+        parameters.append(name)
+        if torch.is_tensor(v):
+            kind, fill = type_of(str(v.dtype).split(".")[1], given), low if isinstance(low, str) else fill_of(v)
+            found.inputs.append(Array(name, kind, [next(texts) for _ in v.shape], fill))
+            limits += [(found.inputs[-1], low)] if limit is not None else []
+            call.append(name + (".bool()" if v.dtype == torch.bool else ".reshape(())" if v.dim() == 0 else ""))
+        elif isinstance(v, (int, float)):
+            found.scalars.append((name, f"{'f32' if isinstance(v, float) else 'int'} = {{{literal(v)}}}"))
+            found.point[name] = v
+            call.append(name)
+        else:
+            raise Refused(f"{given} is neither a tensor nor a number")
+    results = module.outputs(values)
+    for i, y in enumerate(results):
+        found.outputs.append(Array(safe_name("y" if i == 0 else f"y_{i}", used), type_of(str(y.dtype).split(".")[1], f"output {i}"),
+                                   [next(texts) for _ in y.shape]))
+    for a, low in limits:
+        a.fill = f"random({low}, {next(texts)})"
+    load = []
+    for given, w in module.weights.items():
+        name = safe_name("w_" + given, used)
+        found.inputs.append(Array(name, type_of(str(w.dtype).split(".")[1], given), [str(x) for x in w.shape], weight_fill(w)))
+        load.append(f"    _weights[{given!r}].data = {name}{'.reshape(())' if w.dim() == 0 else ''}\n")
+        parameters.append(name)
+    for y, z in zip(results, module.outputs(values, 1)):
+        if y.shape != z.shape or not torch.allclose(y.double(), z.double(), rtol=1e-3, atol=1e-5, equal_nan=True):
+            raise Refused("its outputs are random: they differ from run to run")
+    found.scalars = [(n, f"int = {{{module.source.sizes[n]}}}") for n in names] + found.scalars
+    small = [f"{n} = {base[n]}" for n in names if base[n] != module.source.sizes[n]]
+    found.check = ", ".join(small)
+    if module.is_module:
+        made = f"_model = {module.entry}(*get_init_inputs())" if "get_init_inputs" in text else f"_model = {module.entry}()"
+        found.source = text.rstrip("\n") + f"\n\n\n{made}\n_weights = {{**dict(_model.named_parameters()), **dict(_model.named_buffers())}}\n"
+    else:
+        found.source = text.rstrip("\n") + "\n"
+    called = "_model" if module.is_module else module.entry
+    found.source += f"\n\ndef reference({', '.join(parameters)}):\n{''.join(load)}    return {called}({', '.join(call)})\n"
+    return found
+
+
 # --- the context's text -------------------------------------------------------------------------------------------------------------------
 
 POINTER = {"f32": "float", "f64": "double", "f16": "__half", "bf16": "__nv_bfloat16", "i8": "signed char", "i16": "short", "i32": "int",
@@ -260,7 +525,12 @@ def import_problem(question):
             raise Refused(f"not JSON: {why}") from None
         found = import_definition(definition, question)
     else:
-        raise Refused("this is neither a FlashInfer-Trace definition (JSON) nor a Python problem")
+        try:
+            found = import_python(text, question)
+        except Refused:
+            raise
+        except Exception as why:  # whatever foreign code raises
+            raise Refused(f"{type(why).__name__}: {why}") from None
     context = write_context(found, question)
     try_smallest(found)
     return {"context": context, "name": found.name, "notes": found.notes}

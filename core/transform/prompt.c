@@ -229,6 +229,14 @@ static void add_context(struct buf *out, const struct context *ctx, enum region 
 	static const enum region order[] = { REGION_MACROS, REGION_DEVICE, REGION_HOST };
 	buf_adds(out, "\n# The kernel context now\n");
 	add_front(out, ctx);
+	if (context_oracle(ctx)) {
+		struct buf clean = BUF_INIT;
+		prompt_quote(&clean, context_oracle(ctx), REGION_MAX);
+		buf_adds(out,
+			 "\n## What its outputs are, in Python: reference() gets the inputs and returns the outputs in order\n\n");
+		prompt_fence(out, "python", buf_text(&clean));
+		buf_fini(&clean);
+	}
 	for (size_t i = 0; i < MEM_COUNT(order); i++) {
 		struct buf clean = BUF_INIT;
 		prompt_quote(&clean, context_region(ctx, order[i]), REGION_MAX);

@@ -130,7 +130,7 @@ static int import_run(const struct verb_line *line)
 const struct verb import_verb = {
 	.name = "import",
 	.words = "PROBLEM [NAME]",
-	.summary = "a problem from elsewhere becomes a context and a workflow: FlashInfer-Trace definitions",
+	.summary = "a problem from elsewhere becomes a context and a workflow: FlashInfer-Trace, KernelBench, PyTorch",
 	.details =
 		"PROBLEM is a FlashInfer-Trace definition (JSON, with workload.jsonl beside it). Its Python code is run in a\n"
 		"sandbox and judges every kernel (docs/import.md). PEAKD_PYTHON names a Python that has torch (default: python3).\n"

@@ -43,10 +43,10 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 10 "$db"
+need_hlsl 19 "$db"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 9 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 19 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
@@ -70,4 +70,34 @@ has "$(cat "$T/said")" "y has the shape [7, 1], and [7, 512] is declared" "an im
 changed file 's/def run(x, weight, eps):\\n/&    open(\\"\/etc\/passwd\\")\\n/'
 import "$T/file/definition.json"
 has "$(cat "$T/said")" "Permission denied" "a reference cannot read files of the machine"
+# --- Python problems -----------------------------------------------------------------------------------------------------------------
+import "$here/scaled_softmax.py" module --out "$T/module.peak.md"
+is $? 0 "a module with get_inputs and get_init_inputs imports" "$(cat "$T/said")"
+has "$(cat "$T/module.peak.md")" "x: f32[batch_size, 64] = normal" "a size that only the inputs have becomes an input size"
+has "$(cat "$T/module.peak.md")" "w_scale: f32[64] = random(0.5, 1.5)" "weights become inputs that are not all ones"
+has "$(cat "$T/module.peak.md")" "label: i64[batch_size] = random(0, classes)" "the range of random integers follows the sizes"
+has "$(cat "$T/module.peak.md")" "y_1: out f32[batch_size//2, 64]" "extents of outputs are formulas of the sizes"
+printf 'import torch\n\n\ndef drop(x):\n    return torch.dropout(x, 0.5, True)\n\n\ndef get_inputs():\n    return [torch.rand(100)]\n' >"$T/drop.py"
+import "$T/drop.py"
+has "$(cat "$T/said")" "its outputs are random" "a problem with random outputs is refused in one line"
+printf 'import torch\n\nn = 5000\n\n\ndef scaled(a, b, factor):\n    return a + factor * b\n\n\ndef get_inputs():\n    return [torch.randn(n), torch.rand(n), 0.5]\n' \
+	>"$T/scaled.py"
+import "$T/scaled.py" scaled --out "$T/scaled.peak.md"
+is $? 0 "a function with get_inputs imports" "$(cat "$T/said")"
+
+# --- the first kernel --------------------------------------------------------------------------------------------------------------
+printf '```hlsl\n[numthreads(64, 1, 1)]\nvoid scaled(uint3 t : SV_DispatchThreadID)\n{\n\tif (t.x < uint(n))\n\t\ty[t.x] = a[t.x] + factor * %s;\n}\n```\n' \
+	'a[t.x]' >"$T/answer.device"
+sed 's/factor \* a/factor * b/' "$T/answer.device" >"$T/answer.repaired"
+printf '```lua host\nlaunch("scaled", cdiv(n, 64), 64, {a, b, y, n, factor})\n```\n' >"$T/answer.host"
+"$plain" "$here/model.py" "$T/answer" >"$T/port" &
+serving=$!
+wait_for 20 test -s "$T/port"
+kill "$(holder "$db")"
+PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0" timeout 300 "$peakd" transform scaled first-kernel \
+	--device hlsl:0 --samples 2 --db "$db" >"$T/said" 2>&1
+is $? 0 "a model writes the first kernel, and repairs what the oracle refuses" "$(cat "$T/said")"
+is "$(sqlite3 "$db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" accepted "the first kernel is accepted by the oracle"
+has "$(cat "$T/answer.asked")" "return a + factor * b" "the model is shown the Python reference"
+kill "$serving"
 done_testing
