@@ -242,6 +242,19 @@ static json_t *array_of(const struct oracle_question *q, const struct plan_buffe
 			 dtype_name(b->type), "shape", shape);
 }
 
+/* A scalar as kernels see it. */
+static double scalar_of(const struct oracle_question *q, const struct param *p)
+{
+	const struct spec *spec = context_spec(q->ctx);
+	uint8_t bytes[8];
+	int at = spec_find(spec, p->name);
+	if (at >= 0 && dtype_is_float(spec->vars[at].type)) {
+		dtype_store(spec->vars[at].type, bytes, p->f);
+		return dtype_load(spec->vars[at].type, bytes);
+	}
+	return p->f;
+}
+
 static char *question_line(const struct oracle_question *q)
 {
 	json_t *inputs = json_array(), *outputs = json_array(), *params = json_object();
@@ -255,7 +268,7 @@ static char *question_line(const struct oracle_question *q)
 	for (size_t i = 0; i < q->params->count; i++) {
 		const struct param *p = &q->params->at[i];
 		if (!p->tuning)
-			json_object_set_new(params, p->name, p->is_float ? json_real(p->f) : json_integer(p->i));
+			json_object_set_new(params, p->name, p->is_float ? json_real(scalar_of(q, p)) : json_integer(p->i));
 	}
 	json_t *all =
 		json_pack("{s:i, s:s, s:s, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", "reference", "source",

@@ -104,6 +104,7 @@ class Problem:
 
     def __init__(self, source, precision):
         self.precision, self.space = precision, {"__name__": "reference"}
+        self.gradients = "grad(" in source or "backward(" in source  # else nothing is kept for them
         torch.manual_seed(0)
         with precision:
             exec(compile(source, "reference", "exec"), self.space)
@@ -115,7 +116,7 @@ class Problem:
         code = self.call.__code__
         names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
         torch.manual_seed(0)
-        with self.precision, torch.no_grad():
+        with self.precision, torch.set_grad_enabled(self.gradients):
             result = self.call(**{name: values[name] for name in names if name in values})
         if isinstance(result, dict):
             result = [result[x["name"]] for x in outputs]

@@ -4,11 +4,13 @@ daemon/verbs/import.c puts this text in front of oracle.py's, whose main() calls
 torch only where it is there: a FlashInfer-Trace definition imports without, unchecked.
 """
 import ast
+import fractions
 import inspect
 import json
 import keyword
 import math
 import re
+import time
 
 TYPE_OF = {
     "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "int8": "i8", "int16": "i16", "int32": "i32",
@@ -23,8 +25,9 @@ TAKEN = set(keyword.kwlist) | set("""
     register struct class template export default switch case unsigned long short char sin cos exp log sqrt pow dot mul reference run
     torch self math
 """.split())
-RANK_MAX, NAME_MAX, LINES_MAX = 5, 48, 40
+RANK_MAX, NAME_MAX = 5, 48
 THREADS = 64
+COUNT_SECONDS = 20  # spent at most on counting operations
 
 
 def safe_name(name, used):
@@ -44,7 +47,7 @@ def type_of(dtype, name):
 
 class Array:
     def __init__(self, name, kind, shape, fill="", given=None):
-        self.name, self.kind, self.shape, self.fill, self.given = name, kind, shape or ["1"], fill, given or name
+        self.name, self.kind, self.shape, self.fill, self.given = name, kind, shape or ["1"], fill, given
         if len(self.shape) > RANK_MAX:
             raise Refused(f"{name} has {len(shape)} extents; contexts have at most {RANK_MAX}")
 
@@ -63,6 +66,7 @@ class Found:
         self.name = re.sub(r"[^\w.-]", "_", name, flags=re.ASCII).strip("_") or "problem"
         self.constants, self.scalars, self.inputs, self.outputs = [], [], [], []
         self.where, self.check, self.flops, self.source, self.notes = [], "", "", "", []
+        self.point, self.free = {}, []  # the smallest sizes and scalars, and which of them are sizes
 
 
 # --- FlashInfer-Trace definitions (flashinfer-bench, SOL-ExecBench) -----------------------------------------------------------------------
@@ -118,19 +122,16 @@ def import_definition(definition, question):
             found.constants.append((axis_of[name], str(axis["value"])))
         elif axis["type"] == "var":
             variable.append(name)
-    taken = {x: y for x, y in axis_of.items()}
-
-    def extent(text):
-        text = str(text)
-        axis = definition["axes"].get(text)
-        if axis and axis["type"] == "expr":
-            inner = re.sub(r"[A-Za-z_]\w*", lambda m: extent(m.group()) if m.group() in definition["axes"] else m.group(),
-                           axis["expression"]).replace("**", "^")
-            return inner if question.get("whole") == text else f"({inner})" if re.search(r"\W", inner) else inner
-        return taken.get(text, text)
+    def extent(text, inside=False):
+        """An axis by its name here; an expression's own axes the same."""
+        axis = definition["axes"].get(str(text))
+        if not axis or axis["type"] != "expr":
+            return axis_of.get(str(text), str(text))
+        inner = re.sub(r"[A-Za-z_]\w*", lambda m: extent(m.group(), True), axis["expression"]).replace("**", "^")
+        return f"({inner})" if inside else inner
 
     def shape_of(one):
-        return [re.sub(r"^\((.*)\)$", r"\1", extent(x)) if extent(x).count("(") == 1 else extent(x) for x in one["shape"]]
+        return [extent(x) for x in one["shape"] or []]
 
     scalars, call = [], []
     for name, one in definition["inputs"].items():
@@ -144,13 +145,14 @@ def import_definition(definition, question):
         found.inputs.append(Array(own, kind, shape_of(one), fill, name))
         call.append(own + (".bool()" if one["dtype"] == "bool" else ".reshape(())" if one["shape"] == [] else ""))
     for name, one in definition["outputs"].items():
-        found.outputs.append(Array(safe_name(name, used), type_of(one["dtype"], name), shape_of(one or {}) if one.get("shape") else [], "", name))
+        found.outputs.append(Array(safe_name(name, used), type_of(one["dtype"], name), shape_of(one)))
     workloads = read_workloads(question.get("workloads", ""))
     blobs = {n for w in workloads for n, x in w.get("inputs", {}).items() if x.get("type") == "safetensors"}
     if blobs:
         raise Refused(f"the workloads read {', '.join(sorted(blobs))} from safetensors files, which are not imported")
     made = sorted({n for w in workloads for n, x in w.get("inputs", {}).items() if x.get("type") not in ("random", "scalar")})
-    if made:
+    learned = bool(definition.get("custom_inputs_entrypoint")) and torch is not None
+    if made and not learned:
         found.notes.append(f"{', '.join(made)}: the workloads make values of their own, and the context declares others; "
                            "give their range with --declare 'NAME: …'")
     points = []
@@ -167,12 +169,19 @@ def import_definition(definition, question):
     if len(points) > len(some):
         found.notes.append(f"{len(some)} of {len(points)} workloads are declared as sizes; --workloads {len(points)} declares all")
     some = declare_sizes(found, [(axis_of[n], "int") for n in variable] + [(o, k) for _, o, k in scalars], some)
+    found.free = [axis_of[n] for n in variable]
+    found.given = dict(zip(variable + [n for n, _, _ in scalars], some[0])) if some else {}
     found.point = dict(zip([axis_of[n] for n in variable] + [o for _, o, _ in scalars], some[0])) if some else {}
     plain = not definition.get("constraints") and not any(a["type"] == "expr" for a in definition["axes"].values())
     if len(variable) == 1 and plain:
         found.check = f"{axis_of[variable[0]]} = {{3, 67}}"
     if definition.get("constraints"):
         found.notes.append("constraints that are not checked: " + "; ".join(definition["constraints"]))
+    if learned:
+        try:
+            learn_values(found, definition)
+        except Exception as why:  # whatever foreign code raises
+            found.notes.append(f"its values of the inputs are not known: {type(why).__name__}: {why}")
     names = [a.name for a in found.inputs] + [o for _, o, _ in scalars]
     found.source = (definition["reference"].rstrip("\n") +
                     f"\n\n\ndef reference({', '.join(names)}):\n    return run({', '.join(call)})\n")
@@ -316,6 +325,8 @@ class Module:
         """Every extent of every array, then the ranges of integers, in one fixed order."""
         values, ranges = self.inputs(sizes)
         found = [list(v.shape) for v in values + self.outputs(values) if torch.is_tensor(v)]
+        if any(0 in shape for shape in found):
+            raise ValueError("an array has no elements")
         return [x for shape in found for x in shape] + [limit for _, limit in ranges if limit is not None]
 
 
@@ -371,8 +382,13 @@ def sized(module):
 
 
 def fill_of(v):
+    if v.dtype == torch.bool or v.numel() == 0:
+        return "random(0, 2)" if v.dtype == torch.bool else ""
     if not v.dtype.is_floating_point:
-        return "random(0, 2)" if v.dtype == torch.bool else f"random({int(v.min())}, {int(v.max()) + 1})" if v.numel() else ""
+        low, high = int(v.min()), int(v.max())
+        if v.dim() and v.shape[-1] > 2 and high > low and bool((v.diff(dim=-1) >= 0).all()):
+            return f"sorted({low}, {high + 1})"
+        return f"random({low}, {high + 1})"
     x = v.double()
     low, high, std = float(x.min()), float(x.max()), float(x.std()) if x.numel() > 1 else 0
     if low >= 0 and v.dim() and torch.allclose(x.sum(-1), torch.ones((), dtype=torch.float64), atol=1e-4) and high < 1:
@@ -396,7 +412,7 @@ def import_python(text, question):
     module = Module(text)
     names, base, texts = sized(module)
     found, used = Found(question["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0]), set(names)
-    found.point, texts = dict(base), iter(texts)
+    found.point, found.free, texts = dict(base), names, iter(texts)
     values, ranges = module.inputs(base)
     call, parameters = [], []
     limits = []
@@ -461,6 +477,19 @@ def empty_kernel(found, backend):
     return f"{head[backend] if halves else ''}extern \"C\" __global__ void empty({', '.join(args)})\n{{\n}}"
 
 
+def learn_values(found, definition):
+    """A definition may make inputs itself: what they look like at the smallest size, where torch can tell."""
+    torch.manual_seed(0)
+    axes = {n: evaluate(str(a["value"]), {}) for n, a in definition["axes"].items() if a["type"] == "const"}
+    space = {"__name__": "definition"}
+    exec(compile(definition["reference"], "reference", "exec"), space)
+    made = space[definition["custom_inputs_entrypoint"]]({**axes, **found.given}, torch.device("cpu"))
+    for name, v in made.items():
+        for a in found.inputs:
+            if a.given == name and torch.is_tensor(v):
+                a.fill = fill_of(v)
+
+
 def write_context(found, question):
     backend = question["backend"]
     declared = dict(re.match(r"\s*(\w+)\s*:\s*(.*\S)", x).groups() for x in question.get("declared", []) if ":" in x)
@@ -487,33 +516,131 @@ def evaluate(text, names):
     return int(eval(text.replace("^", "**"), {"__builtins__": {}, "cdiv": lambda a, b: -(-a // b), "min": min, "max": max}, names))
 
 
-def try_smallest(found):
-    """Runs the reference once at the smallest size: shapes and types must be the declared ones."""
-    if torch is None:
-        found.notes.append(f"the reference was not tried: {WHY_NOT}")
-        return
-    names = {n: evaluate(v, {}) for n, v in found.constants}
-    names.update(getattr(found, "point", {}))
+def values_at(found, names):
+    """Inputs of these sizes, roughly as the context declares them, and the outputs that it declares."""
     torch.manual_seed(1)
-    values = {n: v for n, v in names.items()}
+    values = dict(names)
     for a in found.inputs:
         shape = [evaluate(x, names) for x in a.shape]
         kind, bounds = kind_of(a.kind), re.match(r"random\((.*), (.*)\)", a.fill)
         if kind.is_floating_point:
-            values[a.name] = torch.randn(shape).to(kind)
+            low, high = [float(x) for x in bounds.groups()] if bounds else (-1, 1)
+            values[a.name] = (torch.rand(shape) * (high - low) + low).to(kind)
         else:
             low, high = [evaluate(x, names) for x in bounds.groups()] if bounds else (0, 2)
             values[a.name] = torch.randint(low, max(high, low + 1), shape).to(kind)
     outputs = [{"name": a.name, "type": a.kind, "declared": a.kind, "shape": [evaluate(x, names) for x in a.shape]} for a in found.outputs]
+    return values, outputs
+
+
+# Calls of torch that move values, and compute nothing.
+UNCOUNTED = re.compile(r"view|reshape|expand|transpose|permute|squeeze|slice|select|clone|copy|detach|alias|^t$|cat|stack|split|unbind|empty|"
+                       r"zeros|ones|full|as_strided|index|gather|scatter|constant_pad|lift|arange|repeat|contiguous|narrow|diagonal|flip")
+
+
+def operations(name, arguments, result):
+    """What one call of torch computes: two for each factor of a product, one for each element of anything else."""
+    tensors = [x for x in arguments if torch.is_tensor(x)]
+    if name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot"):
+        return 2 * result.numel() * tensors[-2].shape[-1]
+    if "convolution" in name:
+        spread_out = next((x for x in arguments[3:] if isinstance(x, bool)), False)  # transposed: each input goes through a whole kernel
+        return 2 * (tensors[0] if spread_out else result).numel() * tensors[1][0].numel()
+    if UNCOUNTED.search(name) or not torch.is_tensor(result) or not any(x.dtype.is_floating_point for x in tensors):
+        return 0
+    return max(x.numel() for x in [result, *tensors])
+
+
+def count_operations(problem, values, outputs):
+    from torch.utils._python_dispatch import TorchDispatchMode
+    total = [0]
+
+    class Counter(TorchDispatchMode):
+        def __torch_dispatch__(self, call, types, args=(), kwargs=None):
+            result = call(*args, **(kwargs or {}))
+            first = result[0] if isinstance(result, (tuple, list)) and result else result
+            total[0] += operations(call.overloadpacket.__name__.rstrip("_"), args, first)
+            return result
+    with Counter():
+        problem.run(values, outputs)
+    return total[0]
+
+
+def differences(column):
+    rows = [column]
+    while len(rows[-1]) > 1:
+        rows.append([b - a for a, b in zip(rows[-1], rows[-1][1:])])
+    return [row[0] for row in rows]
+
+
+def to_coefficients(values, first):
+    """Of the polynomial through these values at first, first + 1, …: Newton's form, multiplied out."""
+    total, factor = [fractions.Fraction(0)] * len(values), [fractions.Fraction(1)]
+    for k, d in enumerate(differences(values)):
+        for i, c in enumerate(factor):
+            total[i] += d * c
+        factor = [((factor[i - 1] if i else 0) - (first + k) * (factor[i] if i < len(factor) else 0)) / (k + 1)
+                  for i in range(len(factor) + 1)]
+    return total
+
+
+def polynomial(function, base):
+    """The polynomial through function's values, of degree 3 or less in each size, as a text; "" where it is none, or costs too much."""
+    degrees = {}
+    for name, value in base.items():
+        row = differences([function({**base, name: value + k}) for k in range(7)])
+        degrees[name] = max((k for k in range(7) if row[k]), default=0)
+    names = [n for n in base if degrees[n]]
+    if any(degrees[n] > 3 for n in names) or math.prod(degrees[n] + 1 for n in names) > 32:
+        return ""
+    grid = [()]
+    for n in names:
+        grid = [(*p, k) for p in grid for k in range(degrees[n] + 1)]
+    grid = {p: fractions.Fraction(function({**base, **{n: base[n] + k for n, k in zip(names, p)}})) for p in grid}
+    for axis, name in enumerate(names):  # from values to coefficients, one size after the other
+        for p in [p for p in grid if p[axis] == 0]:
+            line = [p[:axis] + (k,) + p[axis + 1:] for k in range(degrees[name] + 1)]
+            grid.update(zip(line, to_coefficients([grid[q] for q in line], base[name])))
+    if any(c.denominator != 1 for c in grid.values()):
+        return ""
+    terms = []
+    for p in sorted(grid, key=sum, reverse=True):
+        powers = [n if k == 1 else f"{n}^{k}" for n, k in zip(names, p) if k]
+        number = [str(abs(grid[p]))] * (abs(grid[p]) != 1 or not powers)
+        terms += [f"{'-' if grid[p] < 0 else '+'} {'*'.join(number + powers)}"] * (grid[p] != 0)
+    return " ".join(terms).removeprefix("+ ")
+
+
+def try_smallest(found):
+    """Runs the reference at the smallest size: shapes and types must be the declared ones. Then counts its operations."""
+    if torch is None:
+        found.notes.append(f"the reference was not tried: {WHY_NOT}")
+        return
+    point = {**{n: evaluate(v, {}) for n, v in found.constants}, **found.point}
+    last = None
     for precision in (AS_IS, SINGLE, DOUBLE):
+        start = time.monotonic()
         try:
-            Problem(found.source, precision).run({**values, **inputs_as(precision, {a.name: values[a.name] for a in found.inputs})}, outputs)
-            return
+            problem = Problem(found.source, precision)
+
+            def run(sizes, act):
+                values, outputs = values_at(found, {**point, **sizes})
+                return act({**values, **inputs_as(precision, {a.name: values[a.name] for a in found.inputs})}, outputs)
+            run({}, problem.run)
+            break
         except Refused:
             raise
         except Exception as why:
             last = f"{type(why).__name__}: {why}"
-    raise Refused(f"the reference does not run: {last}")
+    else:
+        raise Refused(f"the reference does not run: {last}")
+    if (time.monotonic() - start) * (7 * len(found.free) + 32) > COUNT_SECONDS:
+        return
+    try:
+        free = {n: found.point[n] for n in found.free}
+        found.flops = polynomial(lambda sizes: run(sizes, lambda v, o: count_operations(problem, v, o)), free)
+    except Exception as why:  # sizes that the code does not take, or a torch that cannot be watched
+        found.notes.append(f"operations are not counted: {type(why).__name__}: {why}")
 
 
 def import_problem(question):
@@ -531,6 +658,5 @@ def import_problem(question):
             raise
         except Exception as why:  # whatever foreign code raises
             raise Refused(f"{type(why).__name__}: {why}") from None
-    context = write_context(found, question)
     try_smallest(found)
-    return {"context": context, "name": found.name, "notes": found.notes}
+    return {"context": write_context(found, question), "name": found.name, "notes": found.notes}

@@ -304,7 +304,8 @@ static int make_spaces(struct tuner *u, struct err *e)
 		/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
 		const struct spec *spec = context_spec(q->ctx);
 		const struct facts *f = q->facts;
-		double peak = f->peak_f32, flops = spec_flops(spec, size);
+		/* An imported problem's flops are those of its reference, which may compute what no kernel needs to. */
+		double peak = f->peak_f32, flops = context_oracle(q->ctx) ? NAN : spec_flops(spec, size);
 		if (spec->precision == SPEC_TENSOR)
 			peak = fmax(peak, strcmp(spec->precision_in, "f16") == 0 || strcmp(spec->precision_in, "bf16") == 0 ||
 							  strcmp(spec->precision_in, "f32") == 0 /* made of products of any type */

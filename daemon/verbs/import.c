@@ -132,10 +132,11 @@ const struct verb import_verb = {
 	.words = "PROBLEM [NAME]",
 	.summary = "a problem from elsewhere becomes a context and a workflow: FlashInfer-Trace, KernelBench, PyTorch",
 	.details =
-		"PROBLEM is a FlashInfer-Trace definition (JSON, with workload.jsonl beside it). Its Python code is run in a\n"
-		"sandbox and judges every kernel (docs/import.md). PEAKD_PYTHON names a Python that has torch (default: python3).\n"
-		"The context has an empty kernel, which no judge accepts: give one with --kernel, or write it with edit or "
-		"transform.\n",
+		"PROBLEM is a FlashInfer-Trace definition (JSON, with workload.jsonl beside it), or a Python file with "
+		"get_inputs()\n"
+		"and a module or a function. Its code is run in a sandbox and judges every kernel (docs/import.md). PEAKD_PYTHON\n"
+		"names a Python that has torch (default: python3). The context has an empty kernel, which no judge accepts: give\n"
+		"one with --kernel, or have it written: peakd transform NAME first-kernel.\n",
 	.options =
 		(const struct verb_option[]){
 			{ "backend", "NAME", "cuda (default), hip or hlsl" },

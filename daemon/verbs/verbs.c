@@ -532,7 +532,9 @@ static int draft_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	char *source = NULL;
 	json_t *answer = NULL, *lines = json_array();
-	if (run_setup_read(path, &source, &e) < 0 || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
+	if (ends_with(path, ".py") || ends_with(path, ".json"))
+		err_set(&e, ERR_INPUT, "%s holds no kernel: peakd import %s makes a context of a Python or JSON problem", path, path);
+	if (e.code != ERR_NONE || run_setup_read(path, &source, &e) < 0 || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
 		json_decref(lines);
 		free(source);
 		return verb_fail(line, &e);

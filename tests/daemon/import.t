@@ -43,14 +43,19 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 19 "$db"
+need_hlsl 23 "$db"
+PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
+has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
+timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
+has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 19 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 21 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
 is $? 0 "a definition imports with torch" "$(cat "$T/said")"
+has "$("$peakd" workflow show empty source --db "$db")" "flops: 2050*rows" "an import counts the operations of the reference"
 judge empty
 is $? 1 "the empty kernel of an imported problem is refused"
 import "$here/definition.json" honest --kernel "$here/rms_norm.md"
@@ -84,6 +89,11 @@ printf 'import torch\n\nn = 5000\n\n\ndef scaled(a, b, factor):\n    return a + 
 	>"$T/scaled.py"
 import "$T/scaled.py" scaled --out "$T/scaled.peak.md"
 is $? 0 "a function with get_inputs imports" "$(cat "$T/said")"
+
+printf 'import torch\n\nn = 50\nk = 40\nm = 30\n\n\ndef product(a, b):\n    return torch.max_pool1d(a @ b, 3, 2)\n\n\ndef get_inputs():\n    return [torch.randn(m, k), torch.randn(k, n)]\n' \
+	>"$T/product.py"
+import "$T/product.py" product --out "$T/product.peak.md"
+has "$(cat "$T/product.peak.md")" "y: out f32[m, (n - 1)//2]" "a strided extent is a formula with a division"
 
 # --- the first kernel --------------------------------------------------------------------------------------------------------------
 printf '```hlsl\n[numthreads(64, 1, 1)]\nvoid scaled(uint3 t : SV_DispatchThreadID)\n{\n\tif (t.x < uint(n))\n\t\ty[t.x] = a[t.x] + factor * %s;\n}\n```\n' \
