@@ -29,7 +29,10 @@ int export_reference(const struct context *root, const struct params *params, co
 	struct space *space = NULL;
 	struct err none = ERR_INIT;
 	int rc = 0;
-	if (context_reference(root) == NULL)
+	if (context_oracle(root))
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "right outputs come from a Python reference, which an exported program does not run");
+	else if (context_reference(root) == NULL)
 		ctx = context_ref(root);
 	else
 		rc = context_as_reference(root, &ctx, e);

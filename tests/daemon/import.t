@@ -43,14 +43,14 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 23 "$db"
+need_hlsl 25 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 21 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 23 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
@@ -110,4 +110,8 @@ is $? 0 "a model writes the first kernel, and repairs what the oracle refuses" "
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" accepted "the first kernel is accepted by the oracle"
 has "$(cat "$T/answer.asked")" "return a + factor * b" "the model is shown the Python reference"
 kill "$serving"
+timeout 300 "$peakd" tune scaled --device hlsl:0 --db "$db" >"$T/said" 2>&1
+is $? 0 "the first kernel of an imported problem is tuned" "$(cat "$T/said")"
+timeout 120 "$peakd" workflow export scaled --out "$T/export" --device hlsl:0 --db "$db" >"$T/said" 2>&1
+has "$(cat "$T/said" "$T"/export/*)" "Python reference" "an export says that its check program cannot ask the oracle"
 done_testing
