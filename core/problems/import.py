@@ -190,8 +190,9 @@ def import_definition(definition, question):
 
 # --- Python problems: KernelBench's (class Model, get_inputs, get_init_inputs), and functions with a get_inputs ------------------------------
 
-SMALL = ((2, 11, 13, 17, 19, 23, 29, 31), (3, 37, 41, 43, 47, 53, 59, 61))  # sizes that show which extent is which; more where kernels need it
+SMALL = ((3, 11, 13, 17, 19, 23, 29, 31), (5, 37, 41, 43, 47, 53, 59, 61))  # sizes that show which extent is which; more where kernels need it
 STEPS = 6
+DRAWS = 16  # of the values of inputs, to see their range
 
 
 class Changes(Exception):
@@ -207,6 +208,7 @@ class Sources(ast.NodeTransformer):
 
     def __init__(self, text):
         self.text, self.sizes, self.given = text, {}, {}
+        self.same = {}  # of sizes that are always equal: all but one, and that one
         self.load({})
 
     def value(self, name, node):
@@ -216,7 +218,7 @@ class Sources(ast.NodeTransformer):
         if type(number) is not int or number < 2:
             return node
         self.sizes.setdefault(name, number)
-        return ast.copy_location(ast.Constant(self.given.get(name, number)), node)
+        return ast.copy_location(ast.Constant(self.given.get(self.same.get(name, name), number)), node)
 
     def load(self, given):
         tree, self.given = ast.parse(self.text), given
@@ -292,7 +294,7 @@ class Module:
                 names.append(name)
         return names
 
-    def inputs(self, sizes):
+    def inputs(self, sizes, seed=0):
         """The values, and what each was drawn from: (fill, None), or (lowest, limit) of integers."""
         space, drawn, real = self.source.load(sizes), {}, {n: getattr(torch, n) for n in ("rand", "randn", "randint")}
 
@@ -303,7 +305,7 @@ class Module:
                 drawn[id(made)] = (made, (fill, None) if fill else ends)
                 return made
             return draw
-        torch.manual_seed(0)
+        torch.manual_seed(seed)
         torch.rand, torch.randn, torch.randint = record("rand", "random(0, 1)"), record("randn", "normal"), record("randint", None)
         try:
             values = list(space["get_inputs"]())
@@ -362,11 +364,13 @@ def formulas(module, names, base):
 
 def sized(module):
     """Free sizes, a small value of each, and the formulas; fewer sizes are free where that does not work."""
-    names = module.free()
-    for primes in SMALL:
-        left = list(names)
+    names, sizes = module.free(), module.source.sizes
+    for primes, tied in [(p, False) for p in SMALL] + [(p, True) for p in SMALL]:
+        first = {sizes[n]: n for n in reversed(names)}
+        module.source.same = {n: first[sizes[n]] for n in names} if tied else {}
+        left = list(dict.fromkeys(module.source.same.get(n, n) for n in names))
         while True:
-            base = {n: v if v <= p else p for n, v, p in zip(left, (module.source.sizes[n] for n in left), primes)}
+            base = {n: v if v <= p else p for n, v, p in zip(left, (sizes[n] for n in left), primes)}
             try:
                 used = formulas(module, left, base)
                 seen = [n for n in left if any(re.search(rf"\b{n}\b", t) for t in used)]
@@ -414,13 +418,14 @@ def import_python(text, question):
     found, used = Found(question["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0]), set(names)
     found.point, found.free, texts = dict(base), names, iter(texts)
     values, ranges = module.inputs(base)
+    draws = [module.inputs(base, seed)[0] for seed in range(DRAWS)]
     call, parameters = [], []
     limits = []
-    for given, v, (low, limit) in zip(module.names, values, ranges):
+    for i, (given, v, (low, limit)) in enumerate(zip(module.names, values, ranges)):
         name = safe_name(given, used)
         parameters.append(name)
         if torch.is_tensor(v):
-            kind, fill = type_of(str(v.dtype).split(".")[1], given), low if isinstance(low, str) else fill_of(v)
+            kind, fill = type_of(str(v.dtype).split(".")[1], given), low if isinstance(low, str) else fill_of(torch.stack([d[i] for d in draws]))
             found.inputs.append(Array(name, kind, [next(texts) for _ in v.shape], fill))
             limits += [(found.inputs[-1], low)] if limit is not None else []
             call.append(name + (".bool()" if v.dtype == torch.bool else ".reshape(())" if v.dim() == 0 else ""))
