@@ -42,8 +42,7 @@ void oracle_answer_fini(struct oracle_answer *a);
 
 /* The Python that runs oracles: $PEAKD_PYTHON, else python3. Borrowed. */
 const char *oracle_python(void);
-/* The argument list that runs this program text in the sandbox; text and the result's strings are borrowed but for the first, which
- * is the caller's, as is the list. */
+/* The command that runs this Python text in the sandbox. free() the list and its first string; the others are borrowed. */
 char **oracle_command(const char *text);
 
 #endif

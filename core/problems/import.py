@@ -4,6 +4,7 @@ daemon/verbs/import.c puts this text in front of oracle.py's, whose main() calls
 torch only where it is there: a FlashInfer-Trace definition imports without, unchecked.
 """
 import ast
+import copy
 import fractions
 import inspect
 import json
@@ -268,7 +269,7 @@ class Module:
         if "get_inputs" not in space:
             raise Refused("the file defines no get_inputs(): write one that returns a list of example inputs")
         self.entry, self.is_module = entry_of(space, text)
-        self.model = self.build(space)
+        self.model, self.shadow = self.build(space), None
         self.weights = self.weights_of(self.model)
         inner = self.model.forward if self.is_module else self.model
         self.names = list(inspect.signature(inner).parameters)
@@ -314,19 +315,28 @@ class Module:
                 setattr(torch, name, function)
         return values, [drawn.get(id(v), (v, (None, None)))[1] for v in values]
 
-    def outputs(self, values, seed=0):
+    def outputs(self, values, seed=0, model=None):
         torch.manual_seed(seed)
         with torch.no_grad():
-            result = self.model(*[v.clone() if torch.is_tensor(v) else v for v in values])
+            result = (model or self.model)(*[v.clone() if torch.is_tensor(v) else v for v in values])
         result = list(result) if isinstance(result, (tuple, list)) else [result]
         if not all(torch.is_tensor(x) for x in result):
             raise Refused("an output is not a tensor")
         return result
 
+    def shaped_outputs(self, values):
+        """Outputs of which only the shapes count: without computing, where torch can."""
+        try:
+            if self.shadow is None:
+                self.shadow = copy.deepcopy(self.model).to("meta") if self.is_module else self.model
+            return self.outputs([v.to("meta") if torch.is_tensor(v) else v for v in values], model=self.shadow)
+        except Exception:  # what depends on values has no shape without them
+            return self.outputs(values)
+
     def extents(self, sizes):
         """Every extent of every array, then the ranges of integers, in one fixed order."""
         values, ranges = self.inputs(sizes)
-        found = [list(v.shape) for v in values + self.outputs(values) if torch.is_tensor(v)]
+        found = [list(v.shape) for v in values + self.shaped_outputs(values) if torch.is_tensor(v)]
         if any(0 in shape for shape in found):
             raise ValueError("an array has no elements")
         return [x for shape in found for x in shape] + [limit for _, limit in ranges if limit is not None]
