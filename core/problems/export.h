@@ -43,7 +43,7 @@ char *export_name(const struct context *ctx);
  *   NAME_check.c          compares with the reference and times
  *   NAME.py               a PyTorch operator and a function for CuPy; reads NAME.json
  *   CMakeLists.txt
- * for HLSL NAME.hlsl with the declarations that peakd generates, and NAME_spirv.h; and NAME.peak.md for all. The array and its
+ * for HLSL NAME.hlsl with the declarations that peakd generates; and NAME.peak.md for all. The array and its
  * files are the caller's (export_files_free). -ERR_UNSUPPORTED for what cannot be written as source, with the reason. */
 int export_request(const struct export_request *request, struct export_file **ret_files, size_t *ret_count, struct err *e);
 /* What the check program compares with: the baseline (its `reference` block where it has one) for the inputs of `params`, under the

@@ -218,16 +218,35 @@ static json_t *triple(const uint32_t of[3])
 	return json_pack("[I, I, I]", (json_int_t)of[0], (json_int_t)of[1], (json_int_t)of[2]);
 }
 
+/* Buffers by name, numbers as such; a tensor map by its buffer. */
+static json_t *arguments_json(const struct plan *plan, const struct plan_launch *l)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < l->arg_count; i++) {
+		const struct plan_arg *a = &l->args[i];
+		if (a->kind == PLAN_ARG_SCALAR)
+			json_array_append_new(list,
+					      json_pack("{s:s, s:s, s:o}", "name", a->name, "type", dtype_name(a->type), "value",
+							dtype_is_float(a->type) ? json_real(a->f) : json_integer(a->i)));
+		else
+			json_array_append_new(
+				list,
+				json_pack("{s:s}", a->kind == PLAN_ARG_MAP ? "tensor_map" : "buffer",
+					  plan->buffers[a->kind == PLAN_ARG_MAP ? plan->maps[a->index].buffer : a->index].name));
+	}
+	return list;
+}
+
 static json_t *launches_json(const struct plan *plan)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < plan->op_count; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			json_array_append_new(list,
-					      json_pack("{s:s, s:o, s:o, s:o, s:I, s:b}", "kernel", l->kernel, "grid",
-							triple(l->grid), "block", triple(l->block), "cluster", triple(l->cluster),
-							"shared", (json_int_t)l->shared, "cooperative", l->cooperative));
+			json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:o, s:I, s:b, s:o}", "kernel", l->kernel, "grid",
+							      triple(l->grid), "block", triple(l->block), "cluster",
+							      triple(l->cluster), "shared", (json_int_t)l->shared, "cooperative",
+							      l->cooperative, "arguments", arguments_json(plan, l)));
 	}
 	return list;
 }
@@ -248,6 +267,10 @@ static json_t *configuration_json(struct db *db, const struct lineage *l, const 
 			  m->median_ns / 1e6, "samples", (json_int_t)m->sample_count, "caches", m->cold ? "cold" : "warm",
 			  "measured", clock_iso(m->created_ms, when), "driver", m->driver, "validation",
 			  validation_json(db, l->id, m), "binary_sha256", binary.hex, "launches", launches_json(v->plan));
+	size_t others = 0;
+	for (size_t i = 0; i < v->plan->op_count; i++)
+		others += v->plan->ops[i].kind != PLAN_OP_LAUNCH;
+	json_object_set_new(shown, "other_operations", json_integer((json_int_t)others)); /* memsets and copies */
 	add_shapes(shown, v->plan, spec->array_count);
 	return shown;
 }
@@ -386,13 +409,34 @@ static const struct mcp_done *answer(struct mcp_call *call, struct db *db, const
 	return done;
 }
 
-const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint)
+static const struct mcp_done *find_and_answer(struct mcp_call *call, struct db *db)
 {
 	struct lineage l;
 	struct err e = ERR_INIT;
-	if (lineage_load(db, checkpoint, &l, &e) < 0)
+	int64_t checkpoint;
+	if (tools_at(call, db, &checkpoint, NULL, &e) < 0 || lineage_load(db, checkpoint, &l, &e) < 0)
 		return tools_refuse(call, &e);
 	const struct mcp_done *done = answer(call, db, &l);
 	lineage_fini(&l);
 	return done;
+}
+
+/* On a thread for slow calls. */
+static void run(void *arg)
+{
+	struct mcp_call *call = arg;
+	mcp_call_was_pending(tools_with_db(call, find_and_answer));
+	mcp_call_unref(call);
+}
+
+/* Compiling takes seconds, and the handlers' threads are shared by all calls. */
+const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint)
+{
+	struct err e = ERR_INIT;
+	(void)db, (void)checkpoint;
+	if (mcp_pool_add(tools_app(call)->slow, run, mcp_call_ref(call), 0) == 0)
+		return mcp_call_pending(call);
+	err_set(&e, ERR_CONFLICT, "too many slow calls are waiting; try again in a few seconds");
+	mcp_call_unref(call);
+	return tools_refuse(call, &e);
 }

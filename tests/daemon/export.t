@@ -5,7 +5,7 @@
 db=$T/a.db
 sed 's/{2048, 4096}/{256, 512}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-cuda.peak.md" >"$T/mm.peak.md"
 timeout 100 "$peakd" run "$T/mm.peak.md" --db "$db" --device cuda:sm_90a --samples 1 >"$T/out" 2>"$T/err"
-need_cuda_compiler 17 "$T/err"
+need_cuda_compiler 22 "$T/err"
 
 timeout 60 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/none" 2>"$T/err"
 has "$(cat "$T/err")" "has no validated measurement" "without a validated measurement nothing is exported"
@@ -71,10 +71,55 @@ if [ -e /dev/nvidiactl ]; then
 else
 	has "$(cat said)" "mm: the GPU driver's library cannot be loaded (-3)" "Python raises the library's error"
 fi
+if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+	cat >torch_ask.py <<'PYTHON'
+import torch, mm
+torch._C.parse_schema("peakd::mm" + mm.schema())
+made = mm.fake(torch.empty(256, 256, device="meta"), torch.empty(256, 256, device="meta"))
+print(tuple(made.shape), made.stride(), made.dtype, made.device)
+try:
+    mm.run(torch.zeros(256, 256, dtype=torch.float64), torch.zeros(256, 256))
+except ValueError as error:
+    print(error)
+PYTHON
+	/usr/bin/python3 torch_ask.py >said 2>&1
+	has "$(cat said)" "(256, 256) (256, 1) torch.float32 meta" "PyTorch parses the schema, and the fake operator has the output's shape" "$(cat said)"
+	has "$(cat said)" "mm: A is torch.float64 on cpu, and f32 on cpu is needed" "the operator refuses another type"
+else
+	skip 2 "no PyTorch here (Debian: python3-torch)"
+fi
 if command -v cmake >/dev/null; then
 	cmake -S . -B build >cmake.log 2>&1 && cmake --build build --target mm mm_check >>cmake.log 2>&1
 	is $? 0 "CMake builds the library and the check program" "$(tail -5 cmake.log)"
 else
 	skip 1 "no cmake here"
 fi
+
+# --- HIP: the same library, and here it runs: the emulated device executes its code objects.
+cd "$root" || exit 1
+emulated=${BUILD:-$root/build}/tests/backends/hip/emulated.so
+if ! /sbin/ldconfig -p | grep -q libamdhip64 || [ ! -e "$emulated" ]; then
+	skip_rest 4 "no HIP compiler here (Debian: libamdhip64-5, libamd-comgr2)"
+fi
+sed 's/{64, 96}/{16, 24}/; s/{33, 67}/{17}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-gfx90a.peak.md" >"$T/hip.peak.md"
+db=$T/hip.db
+timeout 100 "$peakd" workflow create "$T/hip.peak.md" mm --db "$db" >/dev/null
+measured 16 8 passed
+measured 24 16 passed
+timeout 100 "$peakd" workflow export mm --db "$db" --device hip:gfx90a --out "$T/hip" >"$T/out" 2>"$T/err"
+is $? 0 "a HIP context is exported" "$(cat "$T/err")"
+mkdir "$T/driver"
+ln -s "$(realpath "$emulated")" "$T/driver/libamdhip64.so"
+cd "$T/hip" || exit 1
+# A smaller buffer to flush caches with: the emulated device has none.
+sed 's/(size_t)256 << 20/(size_t)1 << 10/' mm_check.c >fast_check.c
+${CC:-cc} -O2 -Wall -Wextra -Werror -pthread -o check fast_check.c -ldl -lm
+is $? 0 "the HIP check program is built with the C compiler alone"
+LD_LIBRARY_PATH=$T/driver timeout 100 ./check >said 2>&1
+is "$? $(grep -c 'wrong elements: passed' said)" "0 2" "the exported binaries compute what the baseline computes" "$(cat said)"
+# The reference is told another size: the comparison must fail.
+sed '/peakd_reference_case0_arguments0/,/};/s/{ PEAKD_SCALAR, 0, 16u }/{ PEAKD_SCALAR, 0, 15u }/' fast_check.c >wrong_check.c
+${CC:-cc} -O2 -pthread -o wrong wrong_check.c -ldl -lm
+LD_LIBRARY_PATH=$T/driver timeout 100 ./wrong >said 2>&1
+is "$? $(grep -c 'FAILED' said)" "1 1" "the check program notices a wrong result" "$(cat said)"
 done_testing

@@ -27,7 +27,7 @@ if ldd "$peakd" | grep 'not found' >&2; then
 	exit 1
 fi
 chmod 644 "$folder"/lib/*
-(cd "$root" && find transforms examples tests/adversary docs README.md -type f -print | while read -r file; do
+(cd "$root" && find transforms examples tests/adversary docs bench/export.py README.md -type f -print | while read -r file; do
 	mkdir -p "$folder/share/peakd/$(dirname "$file")"
 	cp -p "$file" "$folder/share/peakd/$file"
 done)

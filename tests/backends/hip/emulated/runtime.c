@@ -19,6 +19,7 @@ EXPORT const char *peakd_emulated(void) { return "emulated gfx90a"; }
 EXPORT hipError_t hipInit(unsigned flags) { (void)flags; return hipSuccess; }
 EXPORT hipError_t hipRuntimeGetVersion(int *version) { *version = 0; return hipSuccess; }
 EXPORT hipError_t hipGetDeviceCount(int *count) { *count = 1; return hipSuccess; }
+EXPORT hipError_t hipGetDevice(int *device) { *device = 0; return hipSuccess; }
 EXPORT hipError_t hipSetDevice(int device) { return device == 0 ? hipSuccess : hipErrorInvalidDevice; }
 
 EXPORT const char *hipGetErrorName(hipError_t result)
