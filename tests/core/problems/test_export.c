@@ -82,7 +82,8 @@ static void test_hlsl(void)
 
 /* Every kind of operation and argument in one plan. */
 static const char cuda_text[] =
-	"---\nkernel: all-of-it\nbackend: cuda\ninputs:\n  n: int = {256, 512}\n  s: f16 = {1.5, 2}\n  A: f16[n, n] = random\n"
+	"---\nkernel: all-of-it\nbackend: cuda\ninputs:\n  n: int = {256, 512, 1024}\n  s: f16 = {1.5, 2}\n  A: f16[n, n] = "
+	"random\n"
 	"  C: out f32[n, n; n+8]\n  D: inout i64[n] = iota\ntune:\n  BX: {32, 64}\nflops: 2*n^3\nprecision: tensor:f16/f32\n---\n"
 	"```cuda\n#include <cuda_fp16.h>\n"
 	"struct alignas(64) map { unsigned char bytes[128]; };\n"
@@ -97,8 +98,8 @@ static const char cuda_text[] =
 	"local m = tensor_map{A, box={64, 32}, swizzle=128, fill='nan'}\n"
 	"local order, scratch = table('i32', {2, 0, 1}), alloc(1024)\n"
 	"memset(scratch, 0)\ncopy(scratch, A, 512, 0, 128)\n"
-	"launch('first', {n / BX}, {BX}, {m, A, C, order, scratch, n, s}, {shared=100000, cluster={2}})\n"
-	"launch('second', 1, n, {D}, {cooperative=true})\n```\n";
+	"launch('first', {n / BX}, {BX}, {m, A, C, order, scratch, n, s}, {shared=n < 1000 and 100000 or 60000, cluster={2}})\n"
+	"launch('second', 1, min(n, 512), {D}, {cooperative=true})\n```\n";
 
 static int write_files(const char *folder, const struct export_file *files, size_t count)
 {
@@ -158,6 +159,15 @@ static const struct {
 	  "launch second grid 1 1 1 block 512 1 1 shared 0 stream 77 cluster 0 0 0 cooperative 1: 12288\n"
 	  "free scratch\nresult 0 success\n",
 	  "a launch of another size uses its own configuration" },
+	{ "1024 2 0",
+	  "map type 6 rank 2 base 4096 dims 1024 1024 strides 2048 box 64 32 swizzle 3 promotion 2 fill 1\n"
+	  "set scratch 0 1024\ncopy scratch+0 from 4096+128 512\n"
+	  "load second configuration\nlimit first 8 100000\n"
+	  "launch first grid 32 1 1 block 32 1 1 shared 60000 stream 77 cluster 2 1 1 cooperative 0: map 4096 8192 table scratch "
+	  "1024 16384\n"
+	  "launch second grid 1 1 1 block 512 1 1 shared 0 stream 77 cluster 0 0 0 cooperative 1: 12288\n"
+	  "free scratch\nresult 0 success\n",
+	  "a limit of shared memory serves every size that shares the binary" },
 	{ "257 1.5 0", "result -1 no configuration was validated for these sizes\n",
 	  "a size that was not validated launches nothing" },
 	{ "256 2 0", "result -1 no configuration was validated for these sizes\n",
@@ -224,6 +234,8 @@ static void test_cuda(void)
 		  .reference = make(ctx, "n=256 s=1.5 BX=32", "reference") },
 		{ .built = make(ctx, "n=512 s=2 BX=32", "second configuration"),
 		  .reference = make(ctx, "n=512 s=2 BX=32", "reference") },
+		{ .built = make(ctx, "n=1024 s=2 BX=32", "second configuration"),
+		  .reference = make(ctx, "n=1024 s=2 BX=32", "reference") },
 	};
 	struct export_request q = { .ctx = ctx,
 				    .reference = ctx,
