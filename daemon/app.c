@@ -157,7 +157,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	if (rc == 0)
 		rc = notify_new(app, &app->notify, e);
 	if (rc == 0)
-		rc = tools_server(app, &app->mcp, e);
+		rc = tools_server(app, config, &app->mcp, e);
 	app->slow = mcp_pool_new(SLOW_THREADS, SLOW_QUEUED);
 	return rc;
 }

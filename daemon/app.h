@@ -26,6 +26,8 @@ struct app_config {
 	const char *share;         /* NULL: found from the binary's place */
 	const char *const *models; /* NULL-terminated specifications, see core/transform/models.h */
 	unsigned jobs;             /* at once; 0: default */
+	bool read_only;            /* offers only tools that change nothing */
+	const char *const *sets;   /* toolsets to offer beside the tools that read; NULL-terminated; NULL: all */
 	bool later;                /* the database is a bundle's: see core/jobs/drain.h */
 };
 

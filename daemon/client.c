@@ -359,7 +359,7 @@ static int stop(struct client *c, bool ours, struct err *e)
 	if (!ours)
 		return err_set(e, ERR_CANCELLED, "interrupted (%s): job %s continues; `peakd jobs cancel %s` ends it", name, c->job,
 			       c->job);
-	int rc = request(c, "tools/call", call_params(c, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)),
+	int rc = request(c, "tools/call", call_params(c, "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", c->job)),
 			 CANCEL_NS, &answer, &why);
 	if (rc == 0 && !json_is_true(json_object_get(answer, "isError")))
 		err_set(e, ERR_CANCELLED, "interrupted (%s): job %s is cancelled", name, c->job);
@@ -380,7 +380,7 @@ static int follow(struct client *c, const char *tool, json_t *take_arguments, co
 	const char *action = json_string_value(json_object_get(take_arguments, "action"));
 	bool quiet = c->signal == 0;
 	/* Questions about a job, and jobs for another machine, are not waited for. */
-	bool to_end = (strcmp(tool, "job") != 0 || (action && strcmp(action, "wait") == 0)) &&
+	bool to_end = (strncmp(tool, "job", 3) != 0 || (action && strcmp(action, "wait") == 0)) &&
 		      !json_is_true(json_object_get(take_arguments, "later"));
 	c->watch = watch;
 	c->seen = -1;
@@ -463,7 +463,7 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, cons
 {
 	json_t *result = NULL;
 	/* The tool `job` looks at somebody else's job, so a signal must not cancel it. */
-	bool ours = strcmp(tool, "job") != 0;
+	bool ours = strncmp(tool, "job", 3) != 0;
 	const char *id = ours ? NULL : json_string_value(json_object_get(take_arguments, "id"));
 	if (id)
 		c->job = mem_str(id);

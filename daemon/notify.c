@@ -137,6 +137,9 @@ static void send_progress(struct db *db, struct waiter *w)
 		w->seen = v->seq;
 		/* Event numbers increase strictly, which is all that the protocol asks of progress. */
 		mcp_call_progress(w->call, (double)v->seq, 0, v->message && *v->message ? v->message : v->kind);
+		mcp_call_log(
+			w->call, MCP_LOG_DEBUG, "job",
+			json_pack("{s:s, s:s, s:s}", "job", w->job, "event", v->kind, "message", v->message ? v->message : ""));
 	}
 	event_list_fini(&events);
 }

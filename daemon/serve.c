@@ -256,7 +256,11 @@ static int start_http(struct serve *s, struct err *e)
 static int start(struct serve *s, struct err *e)
 {
 	char **models = all_of(s->line, "model");
-	struct app_config config = { .db = s->line->db, .models = (const char *const *)models };
+	char **sets = all_of(s->line, "toolset");
+	struct app_config config = { .db = s->line->db,
+				     .models = (const char *const *)models,
+				     .read_only = verb_get(s->line, "read-only") != NULL,
+				     .sets = (const char *const *)sets };
 	int rc = take_signals(s, e);
 	raise_files();
 	if (rc == 0)
@@ -270,6 +274,7 @@ static int start(struct serve *s, struct err *e)
 	if (rc == 0)
 		rc = start_http(s, e);
 	free(models);
+	free(sets);
 	return rc;
 }
 
@@ -407,6 +412,10 @@ static const struct verb_option options[] = {
 	{ "tls-key", "FILE", "PEM key of the certificate" },
 	{ "allow-host", "NAME", "another Host that clients may name; may be repeated" },
 	{ "allow-origin", "URL", "another Origin whose pages may call; may be repeated" },
+	{ "read-only", NULL, "offers only tools that change nothing; verbs that change something fail too" },
+	{ "toolset", "NAME",
+	  "offers these tools beside those that read: create, transform, measure, optimize or manage; may be repeated (default: "
+	  "all)" },
 	{ "new", NULL, "makes the database of --db even if its folder has one of nearly the same name" },
 	{ "idle-exit", "SECONDS", "ends after so long without a client or job" },
 	{ NULL, NULL, NULL },

@@ -66,6 +66,9 @@ const struct mcp_done *mcp_methods_list(struct mcp_call *call, const char *field
 
 const struct mcp_done *mcp_methods_unknown(struct mcp_call *call, const char *what, const char *name, const char *best)
 {
+	const char *why = call->server->config.missing_tools;
+	if (why && strcmp(what, "tool") == 0)
+		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no tool \"%s\" here: %s", name, why);
 	if (best)
 		return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; did you mean \"%s\"?", what, name, best);
 	return mcp_call_fail(call, MCP_INVALID_PARAMS, "there is no %s \"%s\"; %ss/list names them all", what, name, what);

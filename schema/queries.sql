@@ -103,6 +103,7 @@ SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS
 -- name: job_list
 SELECT *, (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = job.id) AS last_event FROM job
 WHERE (?1 IS NULL OR kind = ?1) AND (NOT ?2 OR state IN ('queued', 'running', 'interrupted'))
+      AND (?4 IS NULL OR rowid < (SELECT rowid FROM job WHERE id = ?4))
 ORDER BY rowid DESC LIMIT ?3;
 
 -- name: job_in_state

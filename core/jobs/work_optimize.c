@@ -355,7 +355,7 @@ static int inherit(struct optimizer *o, struct err *e)
 	rc = decision_rival(o->job->db, o->search, o->job->id, &rival, e);
 	if (rc == 0 && rival)
 		rc = err_set(e, ERR_CONFLICT,
-			     "continue: job %s works on this search and has not ended: `job` with action wait, resume or cancel",
+			     "continue: job %s works on this search and has not ended: wait for it with `job`, or cancel it with `job_control`",
 			     rival);
 	free(rival);
 	if (rc == 0)

@@ -79,7 +79,14 @@ int job_get(struct db *db, const char *id, struct job *ret_job, struct err *e)
 
 int job_list(struct db *db, const char *kind, bool live, int limit, struct job_list *ret_list, struct err *e)
 {
-	return query_all(db, "job_list", QUERY(QUERY_TEXT(kind), QUERY_INT(live), QUERY_LIMIT(limit)), &layout, ret_list, e);
+	return query_all(db, "job_list", QUERY(QUERY_TEXT(kind), QUERY_INT(live), QUERY_LIMIT(limit), QUERY_TEXT(NULL)), &layout,
+			 ret_list, e);
+}
+
+int job_list_after(struct db *db, const char *cursor, int limit, struct job_list *ret_list, struct err *e)
+{
+	return query_all(db, "job_list", QUERY(QUERY_TEXT(NULL), QUERY_INT(0), QUERY_LIMIT(limit), QUERY_TEXT(cursor)), &layout,
+			 ret_list, e);
 }
 
 static int create(struct db *db, const char *id, const char *kind, const char *request, struct err *e)

@@ -50,6 +50,8 @@ int job_adopt(struct db *db, const char *id, const char *kind, const char *reque
 int job_get(struct db *db, const char *id, struct job *ret_job, struct err *e);
 /* Newest first; only those of `kind` unless NULL, only unended ones when `live`; at most `limit` rows (0: all). */
 int job_list(struct db *db, const char *kind, bool live, int limit, struct job_list *ret_list, struct err *e);
+/* The newest `limit` rows, or those that are older than the job `cursor` (NULL: none). */
+int job_list_after(struct db *db, const char *cursor, int limit, struct job_list *ret_list, struct err *e);
 void job_fini(struct job *j);
 void job_list_fini(struct job_list *l);
 

@@ -25,21 +25,33 @@ struct search {
 	size_t preferred_count, preferred_next;
 };
 
+/* NULL with an error that lists all. */
+static const struct search_strategy *find(const char *name, struct err *e)
+{
+	const struct search_strategy *found = NULL;
+	struct buf names = BUF_INIT;
+	for (size_t i = 0; i < MEM_COUNT(strategies); i++) {
+		if (strcmp(strategies[i]->name, name) == 0)
+			found = strategies[i];
+		buf_addf(&names, ", %s", strategies[i]->name);
+	}
+	if (found == NULL)
+		err_set(e, ERR_INPUT, "no search strategy '%s'; there are auto%s", name, buf_text(&names));
+	buf_fini(&names);
+	return found;
+}
+
+int search_known(const char *name, struct err *e)
+{
+	return strcmp(name, "auto") == 0 || find(name, e) ? 0 : -ERR_INPUT;
+}
+
 int search_new(const char *name, const struct search_space *space, size_t budget, uint64_t seed, struct search **ret_search,
 	       struct err *e)
 {
-	const struct search_strategy *strategy = NULL;
-	struct buf names = BUF_INIT;
 	if (strcmp(name, "auto") == 0)
 		name = budget >= space->count ? "exhaustive" : "bayes";
-	for (size_t i = 0; i < MEM_COUNT(strategies); i++) {
-		if (strcmp(strategies[i]->name, name) == 0)
-			strategy = strategies[i];
-		buf_addf(&names, ", %s", strategies[i]->name);
-	}
-	if (strategy == NULL)
-		err_set(e, ERR_INPUT, "no search strategy '%s'; there are auto%s", name, buf_text(&names));
-	buf_fini(&names);
+	const struct search_strategy *strategy = find(name, e);
 	if (strategy == NULL)
 		return -ERR_INPUT;
 	struct search *s = MEM_NEW(struct search);

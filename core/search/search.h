@@ -29,6 +29,8 @@ struct search;
  * `budget` is the largest number of points to try. Returns -ERR_INPUT for an unknown name and lists the known ones. */
 int search_new(const char *strategy, const struct search_space *space, size_t budget, uint64_t seed, struct search **ret_search,
 	       struct err *e);
+/* Whether there is a strategy of that name: 0, or the same -ERR_INPUT. */
+int search_known(const char *strategy, struct err *e);
 void search_free(struct search *s);
 /* Proposes a point before everything that the strategy proposes. Returns false when it was preferred or asked
  * already. */

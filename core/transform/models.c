@@ -181,22 +181,18 @@ static int open_llm(const char *spec, struct models_open *ret_open, struct err *
 static int open_replay(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
 {
 	static const char *const endings[] = { "", ".jsonl.gz" };
-	struct buf looked = BUF_INIT;
 	char *found = strchr(name, '/') ? mem_str(name) : NULL;
 	for (size_t i = 0; i < m->folder_count * MEM_COUNT(endings) && !found; i++) {
 		const char *folder = m->folders[i / MEM_COUNT(endings)], *ending = endings[i % MEM_COUNT(endings)];
 		char *path = mem_fmt("%s/%s%s", folder, name, ending);
 		if (access(path, R_OK) == 0)
 			found = mem_str(path);
-		if (!*ending)
-			buf_addf(&looked, "%s%s", i ? ", " : "", folder);
 		free(path);
 	}
 	int rc = found ? replay_new(found, attempt, &ret_open->replay, e)
-		       : err_set(e, ERR_NOT_FOUND, "no recordings '%s' in %s", name, buf_text(&looked));
+		       : err_set(e, ERR_NOT_FOUND, "no recordings '%s', neither your own nor those that come with peakd", name);
 	if (rc == 0)
 		ret_open->model = replay_model(ret_open->replay);
-	buf_fini(&looked);
 	free(found);
 	return rc;
 }
@@ -226,7 +222,8 @@ int models_open(const struct models *m, const char *name, unsigned attempt, stru
 	for (size_t i = 0; i < m->count; i++)
 		if (strcmp(m->entries[i].name, name) == 0)
 			spec = m->entries[i].spec;
-	if (spec == NULL && begins(name, "replay:") && strchr(name, '/') == NULL)
+	if (spec == NULL && begins(name, "replay:") && name[7] && name[7] != '.' &&
+	    strchr(name, '/') == NULL) /* not "..": a name, no path */
 		spec = name;
 	if (spec == NULL)
 		return unknown(m, name, e);

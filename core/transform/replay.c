@@ -160,17 +160,17 @@ static int not_recorded(const struct replay *r, const struct model_key *key, str
 	}
 	if (!near)
 		return err_set(e, ERR_NOT_FOUND,
-			       "%s holds no answer for transformation %s, pass %u, step %u; record one with a model", r->folder,
+			       "%s holds no answer for transformation %s, pass %u, step %u; record one with a model", r->name,
 			       key->transformation, key->pass, key->step);
 	if (near->key.attempt != key->attempt)
 		return err_set(e, ERR_NOT_FOUND,
 			       "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
 			       "before was accepted when it was recorded, and is not now",
-			       r->folder, key->attempt, key->transformation, key->pass, key->step);
+			       r->name, key->attempt, key->transformation, key->pass, key->step);
 	return err_set(e, ERR_NOT_FOUND,
 		       "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s, and the "
 		       "context here is %.12s: it was edited since; record anew with a model",
-		       r->folder, key->transformation, key->pass, key->step, near->key.context.hex, key->context.hex);
+		       r->name, key->transformation, key->pass, key->step, near->key.context.hex, key->context.hex);
 }
 
 /* What was recorded, as an answer; note: why it may not fit, free()'d with it, or NULL. */
@@ -287,7 +287,7 @@ int replay_new(const char *path, unsigned attempt, struct replay **ret_replay, s
 	int rc = packed ? load_packed(r, path, attempt, e) : load_folder(r, r->folder, e);
 	if (rc == 0 && !r->count)
 		rc = packed ? err_set(e, ERR_NOT_FOUND, "%s holds no recordings of try %u", path, attempt)
-			    : err_set(e, ERR_NOT_FOUND, "%s holds no recordings (*.md)", r->folder);
+			    : err_set(e, ERR_NOT_FOUND, "%s holds no recordings (*.md)", r->name);
 	if (rc < 0)
 		replay_free(r);
 	else

@@ -171,6 +171,7 @@ const struct tool tool_context_create = {
 		"where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). Inputs are tested "
 		"beyond what is timed: close the domain of those that must not hold any value (`< n` for an index, `> 0`). It "
 		"becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
+	.set = "create",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };

@@ -59,6 +59,7 @@ const struct tool tool_draft = {
 	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with "
 		       "questions that the file "
 		       "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
+	.set = "create",
 	.flags = MCP_TOOL_OPEN_WORLD,
 	.handler = handler,
 };

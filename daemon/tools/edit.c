@@ -22,6 +22,7 @@ const struct tool tool_edit = {
 		       "step: tuned, timed in pairs with `at`, taken back unless faster. Answers passed, checkpoint, speed-up, "
 		       "kept; or a job id (then: "
 		       "job wait). Next: profile, or another edit.",
+	.set = "create",
 	.flags = 0,
 	.handler = handler,
 };

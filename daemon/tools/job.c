@@ -1,4 +1,4 @@
-/* job: waiting for, reading and ending work that outlived its call. */
+/* job: waiting for and reading work that outlived its call; job_control ends and resumes it. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -64,19 +64,23 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 	struct job_list jobs;
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
-	if (job_list(db, NULL, false, LIST_MAX, &jobs, &e) < 0)
+	int limit = (int)tools_int(call, "limit", LIST_MAX);
+	if (job_list_after(db, tools_text(call, "cursor"), limit + 1, &jobs, &e) < 0)
 		return tools_refuse(call, &e);
+	bool more = jobs.count > (size_t)limit;
 	json_t *rows = json_array();
-	for (size_t i = 0; i < jobs.count; i++) {
+	for (size_t i = 0; i < jobs.count && i < (size_t)limit; i++) {
 		json_array_append_new(rows, tools_show_job_line(db, &jobs.at[i]));
 		add_line(&jobs.at[i], &text);
 	}
 	if (jobs.count == 0)
 		buf_addf(&text, "no jobs yet\n");
-	if (jobs.count == LIST_MAX)
-		buf_addf(&text, "(the newest %d)\n", LIST_MAX);
+	char *next = more ? mem_fmt("job {action: list, cursor: %s}", jobs.at[limit - 1].id) : NULL;
+	if (next)
+		buf_addf(&text, "(older ones: %s)\n", next);
 	job_list_fini(&jobs);
-	const struct mcp_done *done = tools_reply(call, db, json_pack("{s:o}", "jobs", rows), buf_text(&text));
+	const struct mcp_done *done = tools_reply(call, db, json_pack("{s:o, s:s*}", "jobs", rows, "next", next), buf_text(&text));
+	free(next);
 	buf_fini(&text);
 	return done;
 }
@@ -152,6 +156,8 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 		return wait_for(call, db, id);
 	if (strcmp(action, "log") == 0)
 		return show_log(call, db, id);
+	if (strcmp(action, "explain") == 0)
+		return optimize_explain(call, db, id);
 	if (strcmp(action, "cancel") == 0 && engine_cancel(engine, db, id, &e) < 0)
 		return tools_refuse(call, &e);
 	if (strcmp(action, "resume") == 0 && engine_resume(engine, db, id, &e) < 0)
@@ -168,8 +174,16 @@ const struct tool tool_job = {
 	.name = "job",
 	.title = "Follow a job",
 	.description = "Follow work that a tool answered with a job id for: wait (and wait again), get its state, read its "
-		       "log, cancel it, resume an interrupted one, list the newest. result is what the tool would have "
-		       "answered. Next: as that tool says.",
-	.flags = 0,
+		       "log, list the newest. result is what the tool would have answered. Next: as that tool says.",
+	.flags = MCP_TOOL_READ_ONLY,
+	.handler = handler,
+};
+
+const struct tool tool_job_control = {
+	.name = "job_control",
+	.title = "Cancel or resume a job",
+	.description = "Cancels a job, or resumes an interrupted one. Answers with its state. Next: job wait.",
+	.set = "manage",
+	.flags = MCP_TOOL_DESTRUCTIVE | MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };

@@ -1,4 +1,4 @@
-/* optimize: the tool that starts a search for faster code, and shows why it did what it did; declared in tools.h. */
+/* optimize: the tool that starts a search for faster code, and why it did what it did, for job explain; declared in tools.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,12 +48,12 @@ static int find_decisions(const char *named, struct db *db, struct decision_list
 }
 
 /* The newest SHOWN decisions; notes are cut, since a question's is the whole answer. */
-static const struct mcp_done *explain(struct mcp_call *call, struct db *db)
+const struct mcp_done *optimize_explain(struct mcp_call *call, struct db *db, const char *named)
 {
 	struct decision_list list;
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
-	if (find_decisions(tools_text(call, "explain"), db, &list, &e) < 0)
+	if (find_decisions(named, db, &list, &e) < 0)
 		return tools_refuse(call, &e);
 	json_t *rows = json_array();
 	for (size_t i = list.count > SHOWN ? list.count - SHOWN : 0; i < list.count; i++) {
@@ -66,7 +66,7 @@ static const struct mcp_done *explain(struct mcp_call *call, struct db *db)
 	if (list.count == 0)
 		err_set(&e, ERR_NOT_FOUND,
 			"no decisions: %s is neither an optimize job (`job` with action list shows them) nor a checkpoint of one",
-			tools_text(call, "explain"));
+			named);
 	json_t *shown = json_pack("{s:s, s:o}", "job", list.count ? list.at[0].search : "", "decisions", rows);
 	const struct mcp_done *done =
 		e.code ? tools_refuse(call, &e) : mcp_call_reply(call, json_incref(shown), "%s", buf_text(&text));
@@ -78,7 +78,7 @@ static const struct mcp_done *explain(struct mcp_call *call, struct db *db)
 
 static const struct mcp_done *handle(struct mcp_call *call)
 {
-	return tools_text(call, "explain") ? tools_with_db(call, explain) : tools_start(call, "optimize");
+	return tools_start(call, "optimize");
 }
 
 const struct tool tool_optimize = {
@@ -87,7 +87,10 @@ const struct tool tool_optimize = {
 	.kind = "optimize",
 	.description = "Searches for faster code by itself: a policy chooses checkpoints and transformations, a model writes, the "
 		       "judge and "
-		       "the device decide. Answers with the best checkpoint, or a job id (then: job wait); with `explain`: its "
-		       "decisions. Next: compare, or profile.",
+		       "the device decide. Answers with the best checkpoint, or a job id (then: job wait; job explain shows its "
+		       "decisions). "
+		       "Next: compare, or profile.",
+	.set = "optimize",
+	.flags = MCP_TOOL_OPEN_WORLD,
 	.handler = handle,
 };

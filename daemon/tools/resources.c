@@ -287,6 +287,20 @@ static void add_models(struct app *app, json_t *candidates)
 	add_texts(candidates, names, count);
 }
 
+static void add_devices(struct app *app, json_t *candidates)
+{
+	struct facts *facts;
+	size_t count;
+	char *notes;
+	struct err ignored = ERR_INIT;
+	if (pool_devices(app->work.pool, &facts, &count, &notes, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(candidates, json_string(facts[i].id));
+	free(facts);
+	free(notes);
+}
+
 static void add_jobs(struct app *app, json_t *candidates)
 {
 	struct db *db;
@@ -318,6 +332,8 @@ void resources_complete(void *user, const struct mcp_completion *what, json_t *c
 		add_transformations(user, candidates);
 	else if (strcmp(argument, "model") == 0)
 		add_models(user, candidates);
+	else if (strcmp(argument, "device") == 0)
+		add_devices(user, candidates);
 	else if (strcmp(argument, "id") == 0)
 		add_jobs(user, candidates);
 }

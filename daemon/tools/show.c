@@ -171,7 +171,7 @@ static char *job_text(const struct job *job, const char *message, const char *re
 				       job->error_text ? job->error_text : "nothing is kept");
 		return mem_fmt("job %s (%s) was cancelled; its measurements are kept\n%s", job->id, job->kind, result);
 	case JOB_INTERRUPTED:
-		return mem_fmt("job %s (%s) was interrupted when the daemon ended; job with action \"resume\" runs it again",
+		return mem_fmt("job %s (%s) was interrupted when the daemon ended; job_control with action \"resume\" runs it again",
 			       job->id, job->kind);
 	}
 	return mem_str("");
@@ -190,7 +190,7 @@ json_t *tools_show_job(struct db *db, const struct job *job, char **ret_text)
 			   .message = *message ? message : NULL,
 			   .event = job->last_event };
 	if (job->state == JOB_INTERRUPTED)
-		s.next = (char *)"job {action: resume}";
+		s.next = (char *)"job_control {action: resume}";
 	else if (!job_state_ended(job->state))
 		s.next = (char *)(engine_is_later(job) ? "peakd drain export FOLDER" : "job {action: wait}");
 	json_t *shown = layout_json(&shown_layout, &s);

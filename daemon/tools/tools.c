@@ -10,9 +10,8 @@
 #include "base/utf8.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
-#include "core/workers/pool.h"
 
-enum { WAIT_S = 45, WAIT_MAX_S = 300 };
+enum { WAIT_S = 45 }; /* the default, and the most: many clients give up after 60 */
 
 /* --- what tools share --------------------------------------------------------------------------------------------------------- */
 
@@ -118,17 +117,20 @@ static int resolve_against(const struct mcp_call *call, struct db *db, int64_t c
 }
 
 /* The kind's request from the arguments: `at` becomes a checkpoint and the workflow to advance. */
-static int request_of(const struct mcp_call *call, struct db *db, const struct engine_kind *kind, void *request, struct err *e)
+static int request_of(const struct mcp_call *call, struct db *db, const struct engine_kind *kind, void *request,
+		      int64_t *ret_subject, struct err *e)
 {
 	json_t *json = json_copy((json_t *)mcp_call_arguments(call));
 	char *workflow = NULL;
 	int64_t checkpoint;
 	int rc = resolve(call, db, "a", json, e);
+	*ret_subject = rc == 0 ? json_integer_value(json_object_get(json, "a")) : 0;
 	if (rc == 0)
 		rc = resolve(call, db, "b", json, e);
 	if (rc == 0 && tools_text(call, "at")) {
 		rc = tools_at(call, db, &checkpoint, &workflow, e);
 		if (rc == 0) {
+			*ret_subject = checkpoint;
 			json_object_set_new(json, "checkpoint", json_integer(checkpoint));
 			json_object_set_new(json, "workflow", json_string(workflow));
 			rc = resolve_against(call, db, checkpoint, json, e);
@@ -171,8 +173,8 @@ static int64_t patience(const struct mcp_call *call)
 {
 	const json_t *value = json_object_get(mcp_call_arguments(call), "wait_s");
 	double seconds = json_is_number(value) ? json_number_value(value) : WAIT_S;
-	if (seconds > WAIT_MAX_S)
-		seconds = WAIT_MAX_S;
+	if (seconds > WAIT_S)
+		seconds = WAIT_S;
 	return clock_now() + (int64_t)(seconds * 1e9);
 }
 
@@ -192,34 +194,16 @@ static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, c
 	return done;
 }
 
-/* What is kept for another machine must be something that a machine could do. */
-static int check_later(const struct mcp_call *call, struct db *db, struct err *e)
-{
-	const char *device = tools_text(call, "device");
-	struct checkpoint c;
-	int64_t id;
-	if (device == NULL || *device == '\0')
-		return 0;
-	int rc = tools_at(call, db, &id, NULL, e);
-	if (rc == 0)
-		rc = checkpoint_get(db, id, &c, e);
-	if (rc < 0)
-		return rc;
-	if (!pool_is_of_backend(device, c.backend))
-		rc = err_set(e, ERR_INPUT, "device %s runs no %s code, and checkpoint %lld is %s code", device, c.backend,
-			     (long long)c.id, c.backend);
-	checkpoint_fini(&c);
-	return rc < 0 ? rc : 0;
-}
-
-static const struct mcp_done *start(struct mcp_call *call, struct db *db, const struct engine_kind *kind, const void *request)
+/* subject: the checkpoint that the job is about; 0: none */
+static const struct mcp_done *start(struct mcp_call *call, struct db *db, const struct engine_kind *kind, const void *request,
+				    int64_t subject)
 {
 	struct app *app = tools_app(call);
 	struct err e = ERR_INIT;
 	char *id = NULL;
 	bool later = tools_flag(call, "later"), fresh;
 	const struct mcp_done *done;
-	int rc = later ? check_later(call, db, &e) : 0;
+	int rc = subject > 0 ? tools_check(call, db, subject, &e) : 0;
 	struct engine_submission submission = { kind->name, request, tools_flag(call, "resume") && !later };
 	if (rc == 0)
 		rc = engine_submit(app->engine, db, &submission, &id, &fresh, &e);
@@ -243,8 +227,9 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *name)
 	if (store_take(tools_app(call)->work.store, &db, &e) < 0)
 		return tools_refuse(call, &e);
 	void *request = layout_new(kind->request);
-	const struct mcp_done *done =
-		request_of(call, db, kind, request, &e) < 0 ? tools_refuse(call, &e) : start(call, db, kind, request);
+	int64_t subject;
+	int rc = request_of(call, db, kind, request, &subject, &e);
+	const struct mcp_done *done = rc < 0 ? tools_refuse(call, &e) : start(call, db, kind, request, subject);
 	layout_free(kind->request, request);
 	store_give(db);
 	return done;
@@ -261,6 +246,7 @@ static const struct tool tool_validate = {
 	.name = "validate",
 	.title = "Validate a checkpoint",
 	.kind = "validate",
+	.set = "measure",
 	.description = "Check a checkpoint's outputs against its baseline's, with secret inputs. "
 		       "Answers passed, or the first mismatches, or a job id (then: job wait). A failure refutes it. "
 		       "Next: tune, or edit.",
@@ -272,9 +258,11 @@ static const struct tool tool_tune = {
 	.name = "tune",
 	.title = "Tune a checkpoint",
 	.kind = "tune",
-	.description = "Find a checkpoint's fastest tuning parameters: checks every variant that it times, validates the "
-		       "winner, times it in pairs with baseline and parent. Answers with best time, configuration and speed-up, or a job "
-		       "id (then: job wait). Next: profile.",
+	.set = "measure",
+	.description =
+		"Find a checkpoint's fastest tuning parameters: checks every variant that it times, validates the "
+		"winner, times it in pairs with baseline and parent. Answers with best time, configuration and speed-up, or a job "
+		"id (then: job wait). Next: profile.",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = start_named,
 };
@@ -283,6 +271,7 @@ static const struct tool tool_compare = {
 	.name = "compare",
 	.title = "Compare two checkpoints",
 	.kind = "compare",
+	.set = "measure",
 	.description = "Times two in pairs, each at its best. Answers per size with a verdict on B: faster, slower, same, unclear, "
 		       "and how many times as fast. Next: profile, or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
@@ -293,6 +282,7 @@ static const struct tool tool_profile = {
 	.name = "profile",
 	.title = "Profile a checkpoint",
 	.kind = "profile",
+	.set = "measure",
 	.description = "What limits its best configuration, and what to try? Answers with the class, guidance (most promising "
 		       "first), times, percent of ceilings and library. Next: edit (keep: faster), or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
@@ -304,36 +294,28 @@ static const struct tool tool_profile = {
 
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {
-	&tool_context_create,
-	&tool_draft,
-	&tool_transformations,
-	&tool_transform,
-	&tool_transform_begin,
-	&tool_transform_submit,
-	&tool_edit,
-	&tool_validate,
-	&tool_tune,
-	&tool_compare,
-	&tool_profile,
-	&tool_optimize,
-	&tool_workflow,
-	&tool_job,
-	&tool_devices,
+	&tool_context_create, &tool_draft,           &tool_transformations,
+	&tool_transform,      &tool_transform_begin, &tool_transform_submit,
+	&tool_edit,           &tool_validate,        &tool_tune,
+	&tool_compare,        &tool_profile,         &tool_optimize,
+	&tool_workflow,       &tool_workflow_change, &tool_job,
+	&tool_job_control,    &tool_devices,
 };
 
-static const char instructions[] = "peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create "
-				   "(a kernel with its launch code, input sizes "
-				   "and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
-				   "says what limits the head and what to try; "
-				   "edit with keep: faster does a change of yours in one call (validated, tuned, timed in pairs "
-				   "with the head, kept or taken back). Send only "
-				   "what changes. The prompt optimize-step is this loop in full. `transformations` lists changes "
-				   "that others wrote: transform lets a "
-				   "configured model apply one, transform_begin and transform_submit let you. Every accepted step "
-				   "is a checkpoint: workflow log shows times "
-				   "and speed-ups, workflow restore goes back. Work that takes longer than a call may wait answers "
-				   "with a job id: job with action wait. No "
-				   "figure is quoted that was not validated.";
+static const char instructions[] =
+	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create "
+	"(a kernel with its launch code, input sizes "
+	"and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
+	"says what limits the head and what to try; "
+	"edit with keep: faster does a change of yours in one call (validated, tuned, timed in pairs "
+	"with the head, kept or taken back). Send only "
+	"what changes. The prompt optimize-step is this loop in full. `transformations` lists changes "
+	"that others wrote: transform lets a "
+	"configured model apply one, transform_begin and transform_submit let you. Every accepted step "
+	"is a checkpoint: workflow log shows times "
+	"and speed-ups, workflow_change restore goes back. Work that takes longer than a call may wait answers "
+	"with a job id: job with action wait. No "
+	"figure is quoted that was not validated.";
 
 enum { TOOLS = MEM_COUNT(table) };
 
@@ -362,13 +344,45 @@ static void listened(void *user)
 	notify_listened(app->notify, app->mcp);
 }
 
-int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
+/* ERR_INPUT for a toolset that no tool is in. */
+static int check_sets(const char *const *sets, struct err *e)
 {
+	for (; sets && *sets; sets++) {
+		size_t i = 0;
+		while (i < TOOLS && (table[i]->set == NULL || strcmp(table[i]->set, *sets) != 0))
+			i++;
+		if (i == TOOLS)
+			return err_set(
+				e, ERR_INPUT,
+				"there is no toolset '%s': write create, transform, measure, optimize or manage; tools that only "
+				"read are always offered",
+				*sets);
+	}
+	return 0;
+}
+
+static bool is_offered(const struct tool *t, const struct app_config *config)
+{
+	if (t->flags & MCP_TOOL_READ_ONLY)
+		return true;
+	bool wanted = config->sets == NULL || *config->sets == NULL;
+	for (const char *const *set = config->sets; set && *set && !wanted; set++)
+		wanted = strcmp(*set, t->set) == 0;
+	return wanted && !config->read_only;
+}
+
+int tools_server(struct app *app, const struct app_config *wanted, struct mcp_server **ret_server, struct err *e)
+{
+	int rc = check_sets(wanted->sets, e);
+	if (rc < 0)
+		return rc;
 	/* The server keeps pointers into this for its life, which is the app's. */
 	struct mcp_tool *tools = app->tools = MEM_NEW_N(struct mcp_tool, TOOLS + 1);
-	for (size_t i = 0; i < TOOLS; i++) {
+	for (size_t i = 0, n = 0; i < TOOLS; i++) {
 		const struct tool *t = table[i];
-		tools[i] = (struct mcp_tool){
+		if (!is_offered(t, wanted))
+			continue;
+		tools[n++] = (struct mcp_tool){
 			.name = t->name,
 			.title = t->title,
 			.description = t->description,
@@ -382,6 +396,9 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 		.name = "peakd",
 		.title = "peakd",
 		.version = PEAKD_VERSION,
+		.missing_tools = wanted->read_only               ? "this daemon only reads (--read-only)"
+				 : wanted->sets && *wanted->sets ? "this daemon offers a part of its tools (--toolset)"
+								 : NULL,
 		.instructions = instructions,
 		.user = app,
 		.tools = tools,
@@ -390,8 +407,9 @@ int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e)
 		.list_resources = resources_list,
 		.prompts = prompts_table,
 		.complete = resources_complete,
-		.tasks = &tasks_hooks,
+		.tasks = wanted->read_only ? NULL : &tasks_hooks,
 		.listened = listened,
+		.logging = 1,
 		.list_changed = 1,
 		.threads = 8,
 	};

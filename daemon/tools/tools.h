@@ -20,15 +20,16 @@ enum { TOOLS_TEXT_MAX = 6000 };
 struct tool {
 	const char *name, *title, *description;
 	const char *kind; /* of its job; NULL: it answers by itself */
+	const char *set;  /* the toolset that it belongs to; NULL: it reads, and is always offered */
 	unsigned flags;   /* of enum mcp_tool_flags */
 	mcp_handler *handler;
 };
 
 extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,
-	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_job, tool_devices;
+	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_workflow_change, tool_job, tool_job_control, tool_devices;
 
-/* Makes the server with all tools, resources and task hooks. */
-int tools_server(struct app *app, struct mcp_server **ret_server, struct err *e);
+/* Makes the server with the tools that the configuration wants, and with all resources. ERR_INPUT: an unknown toolset. */
+int tools_server(struct app *app, const struct app_config *config, struct mcp_server **ret_server, struct err *e);
 /* Frees the server's table of tools, when the server is gone. */
 void tools_free(struct app *app);
 
@@ -59,12 +60,16 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);
+/* What can be known to be wrong with the call's arguments, about this checkpoint, before a job is made (check.c). */
+int tools_check(const struct mcp_call *call, struct db *db, int64_t checkpoint, struct err *e);
 /* Waits for a job that exists, as tools_start does; events after number `after` are sent on (negative: after the last one that any
  * answer about this job gave). */
 const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int64_t after, int fresh);
 
 /* --- the other files of this folder ------------------------------------------------------------------------------------------ */
 
+/* What a search decided and why, as an answer of the job tool; named: the optimize job, or a checkpoint that it made. */
+const struct mcp_done *optimize_explain(struct mcp_call *call, struct db *db, const char *named);
 /* The winner of a checkpoint as source files, as an answer of the workflow tool. */
 const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint);
 /* A device as the devices tool and peak://device/… show it. New reference. */

@@ -22,6 +22,7 @@ const struct tool tool_transform = {
 	.description = "Let the configured model apply a transformation (a name or your own sentence) to a checkpoint, pass "
 		       "by pass, with repair. The validated result is a new checkpoint and advances the workflow in `at`. "
 		       "Answers with it or a job id (then: job wait). Next: tune. Without a model: transform_begin.",
+	.set = "transform",
 	.flags = MCP_TOOL_OPEN_WORLD,
 	.handler = handler,
 };

@@ -124,6 +124,7 @@ const struct tool tool_transform_begin = {
 	.description = "Begin a transformation in which you are the model, or take over a half-done one (`pending`): answers "
 		       "with the "
 		       "prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
+	.set = "transform",
 	.flags = 0,
 	.handler = handler,
 };

@@ -13,6 +13,7 @@ const struct tool tool_transform_submit = {
 	.description = "Answer the prompt of transform_begin or of the last submit. Answers with result.state: waiting "
 		       "(result.prompt is the next step or repair), accepted (result.checkpoint) or given-up. Next: "
 		       "transform_submit again while waiting, then tune.",
+	.set = "transform",
 	.flags = 0,
 	.handler = handler,
 };

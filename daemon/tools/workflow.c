@@ -1,5 +1,5 @@
-/* workflow: lines of checkpoints: list, log, show, diff, compare, restore, tag, branch, rename, delete, export, import. Nothing
- * runs long. */
+/* workflow: lines of checkpoints. The tool workflow reads: list, log, show, diff, compare, export. The tool workflow_change writes:
+ * restore, tag, branch, rename, delete, import. Nothing runs long. */
 #include "daemon/tools/tools.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@
 #include "core/record/workflow.h"
 #include "daemon/tools/part.h"
 
-enum { LOG_ROWS = 10 };
+enum { LOG_ROWS = 10, LIST_ROWS = 50 };
 
 /* One action: its own work with checkpoint `id` (0 when it takes none) and workflow name. */
 typedef const struct mcp_done *action(struct mcp_call *call, struct db *db, int64_t id);
@@ -34,16 +34,28 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db, int64_t
 	(void)id;
 	if (workflow_list(db, &all, &e) < 0)
 		return tools_refuse(call, &e);
+	/* Names are listed in order, so the last one shown is the cursor. */
+	const char *cursor = tools_text(call, "cursor"), *next = NULL;
+	size_t limit = (size_t)tools_int(call, "limit", LIST_ROWS);
 	json_t *rows = json_array();
 	for (size_t i = 0; i < all.count; i++) {
 		const struct workflow *w = &all.at[i];
+		if (cursor && strcmp(w->name, cursor) <= 0)
+			continue;
+		if (json_array_size(rows) == limit) {
+			next = all.at[i - 1].name;
+			break;
+		}
 		json_array_append_new(rows, json_pack("{s:s, s:I, s:I, s:s}", "name", w->name, "head", (json_int_t)w->head, "root",
 						      (json_int_t)w->root, "moved", clock_iso(w->moved_ms, moved)));
 		buf_addf(&text, "%s: head %lld, root %lld\n", w->name, (long long)w->head, (long long)w->root);
 	}
+	json_t *shown = json_pack("{s:o, s:s*}", "workflows", rows, "next", next);
+	if (next)
+		buf_addf(&text, "(more: workflow {action: list, cursor: %s})\n", next);
 	workflow_list_fini(&all);
 	const struct mcp_done *done = mcp_call_reply(
-		call, json_pack("{s:o}", "workflows", rows), "%s",
+		call, shown, "%s",
 		text.len ? buf_text(&text) : "no workflows yet: context_create (peakd workflow create FILE.peak.md) begins one");
 	buf_fini(&text);
 	return done;
@@ -408,10 +420,21 @@ static const struct mcp_done *handler(struct mcp_call *call)
 
 const struct tool tool_workflow = {
 	.name = "workflow",
-	.title = "Read and steer workflows",
-	.description = "Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
-		       "baseline; show any part of a checkpoint; diff and compare two; restore, tag, branch, rename, delete; "
-		       "export the winner. Next: transform the head.",
-	.flags = 0,
+	.title = "Read workflows",
+	.description =
+		"Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
+		"baseline; show any part of a checkpoint; diff and compare two; export the winner. Next: transform the head.",
+	.flags = MCP_TOOL_READ_ONLY,
+	.handler = handler,
+};
+
+const struct tool tool_workflow_change = {
+	.name = "workflow_change",
+	.title = "Steer workflows",
+	.description =
+		"Moves, names and forgets lines of checkpoints: restore, tag, branch, rename, delete, import. Answers with the "
+		"workflow and its checkpoint. Next: workflow log.",
+	.set = "manage",
+	.flags = MCP_TOOL_DESTRUCTIVE,
 	.handler = handler,
 };

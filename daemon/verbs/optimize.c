@@ -141,7 +141,7 @@ static int run(const struct verb_line *line)
 	if (strcmp(line->words[0], "explain") == 0) {
 		if (line->word_count < 2)
 			return misused(line, "explain which search? Name its job, or a checkpoint that it made");
-		return verbs_call(line, "optimize", json_pack("{s:s}", "explain", line->words[1]), NULL);
+		return verbs_call(line, "job", json_pack("{s:s, s:s}", "action", "explain", "id", line->words[1]), NULL);
 	}
 	if (line->word_count > 1)
 		return misused(line, "one checkpoint to start from, or explain and a job");

@@ -26,7 +26,7 @@ static int settle_jobs(struct run *r, struct err *e)
 		char *id = NULL;
 		bool interrupted = false;
 		size_t i;
-		int rc = run_setup_call(r, "job", "job", json_pack("{s:s}", "action", "list"), &list, e);
+		int rc = run_setup_call(r, "job", "job", json_pack("{s:s, s:i}", "action", "list", "limit", 1000), &list, e);
 		json_array_foreach(json_object_get(list, "jobs"), i, job)
 		{
 			if (id || strcmp(run_setup_text(job, "workflow"), r->workflow) != 0 ||
@@ -39,7 +39,7 @@ static int settle_jobs(struct run *r, struct err *e)
 		if (rc < 0 || id == NULL)
 			return rc;
 		if (interrupted) {
-			rc = run_setup_call(r, "job", "job", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL, e);
+			rc = run_setup_call(r, "job", "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL, e);
 			/* A cancelled job is reported as an error, and this one was to be cancelled. */
 			if (rc == -ERR_CANCELLED && !client_interrupted(r->client)) {
 				*e = (struct err)ERR_INIT;

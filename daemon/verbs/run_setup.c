@@ -212,7 +212,7 @@ static int find_name(struct run *r, struct err *e)
 	if (!*wanted)
 		return err_set(e, ERR_INPUT, "--name needs a name");
 	r->workflow = mem_str(wanted);
-	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s}", "action", "list"), &list, e);
+	int rc = run_setup_call(r, "workflow", "workflow", json_pack("{s:s, s:i}", "action", "list", "limit", 100000000), &list, e);
 	if (rc < 0)
 		return rc;
 	const json_t *workflows = json_object_get(list, "workflows");
@@ -228,7 +228,7 @@ static int find_name(struct run *r, struct err *e)
 int run_setup_workflow(struct run *r, struct err *e)
 {
 	json_t *created = NULL;
-	const char *tool = r->path ? "context_create" : "workflow";
+	const char *tool = r->path ? "context_create" : "workflow_change";
 	json_t *arguments = r->path ? json_pack("{s:s, s:s, s:s}", "source", r->source, "name", r->workflow, "file", r->path)
 				    : json_pack("{s:s, s:s, s:s}", "action", "branch", "name", r->workflow, "at", r->from);
 	int rc = run_setup_call(r, "workflow", tool, arguments, &created, e);

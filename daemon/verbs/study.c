@@ -71,8 +71,8 @@ static void cancel_rest(struct study *s, const struct study_row *row, size_t fro
 {
 	for (size_t k = from; k < row->try_count; k++) {
 		struct err ignored = ERR_INIT;
-		client_call(s->run.client, "job", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL, NULL,
-			    NULL, &ignored);
+		client_call(s->run.client, "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL,
+			    NULL, NULL, &ignored);
 	}
 }
 
@@ -105,7 +105,7 @@ static int row_tries(struct study *s, struct study_row *row, struct err *e)
 static int stand_at(struct study *s, const char *at, struct err *e)
 {
 	json_t *moved = NULL;
-	int rc = run_setup_call(&s->run, "checkpoint", "workflow",
+	int rc = run_setup_call(&s->run, "checkpoint", "workflow_change",
 				json_pack("{s:s, s:s, s:s}", "action", "restore", "name", s->run.workflow, "at", at), &moved, e);
 	if (rc == 0)
 		s->at = run_setup_whole(moved, "checkpoint");

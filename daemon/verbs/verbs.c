@@ -483,7 +483,8 @@ static int jobs_run(const struct verb_line *line)
 	json_t *arguments = json_pack("{s:s}", "action", action);
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "id", json_string(line->words[1]));
-	return verbs_call(line, "job", arguments, NULL);
+	bool reads = strcmp(action, "cancel") != 0 && strcmp(action, "resume") != 0;
+	return verbs_call(line, reads ? "job" : "job_control", arguments, NULL);
 }
 
 const struct verb verbs_jobs = {

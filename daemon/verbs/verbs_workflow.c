@@ -22,20 +22,21 @@ enum { IMPORT_MAX = 10000, NAME_BYTES = 60 };
 static const struct action {
 	const char *name, *first, *second, *words;
 	size_t min;
+	bool writes; /* by the tool workflow_change */
 } actions[] = {
-	{ "create", "file", "name", "FILE [NAME]", 1 },
-	{ "list", NULL, NULL, "", 0 },
-	{ "log", "name", NULL, "NAME", 1 },
-	{ "show", "at", "what", "AT [PART]", 1 },
-	{ "diff", "at", "with", "AT [AT]", 1 },
-	{ "compare", "at", "with", "AT [AT]", 1 },
-	{ "restore", "name", "at", "NAME AT", 2 },
-	{ "tag", "name", "at", "NAME AT", 2 },
-	{ "branch", "name", "at", "NAME AT", 2 },
-	{ "rename", "name", "text", "NAME NEW", 2 },
-	{ "rm", "name", NULL, "NAME", 1 },
-	{ "export", "at", NULL, "AT", 1 },
-	{ "import", "at", "name", "AT FILE", 2 },
+	{ "create", "file", "name", "FILE [NAME]", 1, false },
+	{ "list", NULL, NULL, "", 0, false },
+	{ "log", "name", NULL, "NAME", 1, false },
+	{ "show", "at", "what", "AT [PART]", 1, false },
+	{ "diff", "at", "with", "AT [AT]", 1, false },
+	{ "compare", "at", "with", "AT [AT]", 1, false },
+	{ "restore", "name", "at", "NAME AT", 2, true },
+	{ "tag", "name", "at", "NAME AT", 2, true },
+	{ "branch", "name", "at", "NAME AT", 2, true },
+	{ "rename", "name", "text", "NAME NEW", 2, true },
+	{ "rm", "name", NULL, "NAME", 1, true },
+	{ "export", "at", NULL, "AT", 1, false },
+	{ "import", "at", "name", "AT FILE", 2, true },
 };
 
 static const struct action *find_action(const char *name, struct err *e)
@@ -155,7 +156,7 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 	import_results_fini(&results);
 	buf_fini(&text);
 	if (rc == 0)
-		return verbs_call(line, "workflow", take_arguments, NULL);
+		return verbs_call(line, "workflow_change", take_arguments, NULL);
 	json_decref(take_arguments);
 	return verb_fail(line, &e);
 }
@@ -196,18 +197,19 @@ static int workflow_run(const struct verb_line *line)
 		return verb_misused(line, &e);
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
-	/* The shell shows everything. */
-	json_t *arguments =
-		json_pack("{s:s, s:i}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name, "limit", 100000000);
+	json_t *arguments = json_pack("{s:s}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name);
+	if (!action->writes) /* the shell shows everything */
+		json_object_set_new(arguments, "limit", json_integer(100000000));
 	if (given > 0)
 		json_object_set_new(arguments, action->first, json_string(line->words[1]));
 	if (given > 1)
 		json_object_set_new(arguments, action->second, json_string(line->words[2]));
-	verbs_copy(line, arguments, "device", "sizes", NULL);
+	verbs_copy(line, arguments, "sizes", action->writes ? NULL : "device", NULL);
 	if (strcmp(action->name, "import") == 0)
 		return import_file(line, arguments);
 	bool write = strcmp(action->name, "export") == 0 && verb_get(line, "json") == NULL;
-	return write ? export_files(line, arguments) : verbs_call(line, "workflow", arguments, NULL);
+	return write ? export_files(line, arguments)
+		     : verbs_call(line, action->writes ? "workflow_change" : "workflow", arguments, NULL);
 }
 
 const struct verb verbs_workflow = {

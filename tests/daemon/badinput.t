@@ -80,7 +80,7 @@ source=$(quote <"$T/s.peak.md")
 refuses context_create "{\"source\":$source,\"name\":\"a b/../ü@{0}\"}" "cannot be a name" "a name with odd characters"
 long=$(printf '%0500d' 0)
 refuses context_create "{\"source\":$source,\"name\":\"a$long\"}" "at most 100" "a name that is too long"
-refuses workflow "{\"action\":\"restore\",\"name\":\"good\",\"at\":\"a$long\"}" "at most 200" "a checkpoint's name that is too long"
+refuses workflow_change "{\"action\":\"restore\",\"name\":\"good\",\"at\":\"a$long\"}" "at most 200" "a checkpoint's name that is too long"
 refused 1 "did you mean good" tune god
 sed 's/^flops: n/where:\n  - BX > 100\nflops: n/' "$T/s.peak.md" >"$T/empty.peak.md"
 refused 1 "removed 2 of 2" run "$T/empty.peak.md"
@@ -94,7 +94,6 @@ refused 1 "not UTF-8" tune "$(printf 'a\377')"
 refuses tune '{"at":"good","device":"hlsl:77"}' "no device 'hlsl:77'" "unknown device"
 refuses tune '{"at":"good","device":"hpi:0"}' "no device 'hpi:0'" "a device of an unknown backend"
 refused 1 "no device 'hlsl:77'" tune good --device hlsl:77
-logged "no device 'hlsl:77'" "unknown device"
 case $(call devices '{}') in
 *hlsl:0*) ;;
 *)
@@ -152,7 +151,7 @@ second=$(jq -r .result.structuredContent.result.checkpoint "$T/answer")
 timeout 120 "$peakd" transform moved "Multiply the element by two" --model dawdles --samples 1 --db "$db" >"$T/out" 2>"$T/err" &
 client=$!
 wait_for 60 sh -c "timeout 120 '$peakd' jobs --db '$db' | grep -q 'transform running'"
-call workflow '{"action":"restore","name":"moved","at":"moved@{root}"}' >/dev/null
+call workflow_change '{"action":"restore","name":"moved","at":"moved@{root}"}' >/dev/null
 : >"$T/think-no-more"
 wait $client
 is $? 1 "a transform whose workflow moved meanwhile exits with status 1"
@@ -161,7 +160,7 @@ made=$(sed -n 's/.*checkpoint \([0-9]*\) was not made.*/\1/p' "$T/err")
 [ "$made" -gt "$second" ]
 ok $? "a transform whose workflow moved names the checkpoint that it made ($made after $second)"
 has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" "the checkpoint made for a moved workflow is kept"
-call workflow "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
+call workflow_change "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
 is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 "the checkpoint made for a moved workflow is validated and can be branched from"
 
 # --- nothing was lost, and the daemon still works -------------------------------------------------------------------------
@@ -202,7 +201,7 @@ is "$(call workflow '{"action":"list"}' | grep -c '^w[0-9]*:')" "$created" "a fu
 tries=0
 while [ $tries -lt 200 ]; do
 	started=$(now_ms)
-	text=$(call tune '{"at":"w0","device":"hlsl:77","wait_s":45}')
+	text=$(call draft '{"source":"__global__ void f(float *x) { x[0] = 1; }","model":"replay:none","wait_s":45}')
 	case $text in
 	*space*) break ;;
 	esac

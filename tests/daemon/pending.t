@@ -73,7 +73,7 @@ class Session:
         """The call's text, whether it failed, and the job's result; waited for to its end."""
         result = self.request("tools/call", {"name": tool, "arguments": arguments}).get("result", {})
         shown = result.get("structuredContent") or {}
-        while shown.get("state") in ("queued", "running") and arguments.get("wait_s") != 0:
+        while shown.get("state") in ("queued", "running") and arguments.get("wait_s") != 0 and tool != "job_control":
             result = self.request("tools/call", {"name": "job", "arguments": {"action": "wait", "id": shown["job"], "wait_s": 45}})["result"]
             shown = result.get("structuredContent") or {}
         text = "".join(c.get("text", "") for c in result.get("content", []))
@@ -240,7 +240,7 @@ def end_daemon(how):
 
 w = workflow()
 job, hold = running(w, PROSE)
-s.call("job", action="cancel", id=job, wait_s=0)
+s.call("job_control", action="cancel", id=job)
 text, failed, result, shown = s.call("job", action="wait", id=job, wait_s=45)
 advice = ADVICE.search(shown.get("error", ""))
 ok(shown.get("state") == "cancelled" and advice and ADVICE.search(text), "a cancelled transformation is kept, with advice", text, shown)
@@ -258,9 +258,9 @@ for how, words in ((signal.SIGKILL, "killed"), (signal.SIGTERM, "ended")):
     end_daemon(how)
     hold.set()
     text = s.call("job", action="get", id=job, wait_s=0)[0]
-    ok('job with action "resume" runs it again' in text, "a daemon that was %s leaves the job interrupted, with advice" % words, text)
+    ok('job_control with action "resume" runs it again' in text, "a daemon that was %s leaves the job interrupted, with advice" % words, text)
     model(GOOD)
-    s.call("job", action="resume", id=job, wait_s=0)
+    s.call("job_control", action="resume", id=job)
     accepted(w, "resume goes on where it was %s" % words, s.call("job", action="wait", id=job, wait_s=45))
     ok(Model.asked == 1 and len(Model.prompts[0]) == 4, "behind the answer that was kept", Model.asked)
 
@@ -286,7 +286,7 @@ model(hold)
 job = s.call("transform", pending=id, samples=2, wait_s=0)[3]["job"]
 while Model.asked < 1:
     time.sleep(0.02)
-s.call("job", action="cancel", id=job, wait_s=0)
+s.call("job_control", action="cancel", id=job)
 s.call("job", action="wait", id=job, wait_s=45)
 accepted(w, "and so does cancelling it", s.call("transform_submit", pending=id, answer=GOOD, samples=2, wait_s=45))
 hold.set()
@@ -309,7 +309,7 @@ def hold_verdicts():
 def cancel_held(job):
     while not os.path.exists(folder + "/held"):
         time.sleep(0.02)
-    s.call("job", action="cancel", id=job, wait_s=0)
+    s.call("job_control", action="cancel", id=job)
     os.remove(folder + "/hold")
     return s.call("job", action="wait", id=job, wait_s=45)
 

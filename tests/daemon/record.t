@@ -43,7 +43,7 @@ c.call("context_create", source=source + "\n", name="second")
 print("hash", c.call("workflow", action="show", at=made["hash"])["structuredContent"]["checkpoint"] == made["checkpoint"])
 print("prefix", c.call("workflow", action="show", at=made["hash"][:8])["structuredContent"]["checkpoint"] == made["checkpoint"])
 print("slash", c.call("context_create", source=source, name="a/b").get("isError"))
-print("dots", c.call("workflow", action="tag", at="first", name="a/../../x").get("isError"))
+print("dots", c.call("workflow_change", action="tag", at="first", name="a/../../x").get("isError"))
 PYTHON
 PYTHONPATH="$T" timeout 120 python3 "$T/names.py" "$peakd" "$T" >"$T/names"
 is "$(grep ^hash "$T/names")" "hash True" "the hash that context_create returns names a checkpoint"
@@ -143,8 +143,8 @@ for t in threads: t.start()
 for t in threads: t.join()
 print(len(jobs), len(set(jobs)), jobs[0])
 clients[0].call("workflow", action="list")
-print(clients[0].call("workflow", action="delete", name="third")["content"][0]["text"])
-print(clients[0].call("job", action="cancel", id=jobs[0])["structuredContent"]["job"])
+print(clients[0].call("workflow_change", action="delete", name="third")["content"][0]["text"])
+print(clients[0].call("job_control", action="cancel", id=jobs[0])["structuredContent"]["job"])
 PYTHON
 	PYTHONPATH="$T" timeout 120 python3 "$T/resume.py" "$peakd" "$T" >"$T/resumed" 2>&1
 	is "$(head -1 "$T/resumed" | cut -d' ' -f1,2)" "8 1" "of eight equal resume calls at once one starts a job, which all wait for" "$(cat "$T/resumed")"

@@ -65,7 +65,7 @@ print("outlives", jobs()[0][0])
 other = ask(message("initialize", INIT))[1]
 job = json.loads(ask(message("tools/call", {"name": "job", "arguments": {"action": "list"}}), session=other)[2])
 number = sqlite3.connect(db).execute("SELECT id FROM job WHERE state = 'running'").fetchone()[0]
-call(other, "job", action="cancel", id=number)
+call(other, "job_control", action="cancel", id=number)
 print("cancelled", wait(lambda: jobs()[0][0] == "cancelled"))
 
 for seed in (1152921504606846976, 9007199254740993):

@@ -159,8 +159,34 @@ if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select
 else
 	skip 10 "no device runs HLSL here"
 fi
+is "$(complete '{"type":"ref/resource","uri":"peak://device/{device}"}' device '' | jq 'type')" '"array"' "completion offers the devices"
 kill "$daemon"
 wait "$daemon"
 is $? 0 "the daemon ends with status 0"
+
+# --- a daemon that offers a part of its tools
+reads='["transformations","workflow","job","devices"]'
+offered() # offered NAMES WHAT OPTIONS…: checks the tools that `peakd serve OPTIONS…` lists
+{
+	names=$1 what=$2
+	shift 2
+	"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" "$@" 2>"$T/part.log" &
+	daemon=$!
+	wait_for 60 grep -q serving "$T/part.log"
+	url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$T/part.log")
+	is "$(post tools/list '' '' | jq -c '[.result.tools[].name]')" "$names" "$what"
+}
+offered "$reads" "--read-only offers only tools that change nothing" --read-only
+is "$(post tools/list '' '' | jq -c '[.result.tools[].annotations.readOnlyHint] | unique')" '[true]' "and all of them say so"
+has "$("$peakd" workflow tag good w --db "$T/a.db" 2>&1)" "this daemon only reads (--read-only)" "a verb that writes is told why there is no such tool"
+is "$(post tasks/cancel x '"taskId":"x",' | jq .error.code)" -32601 "and no task can be cancelled"
+kill "$daemon"
+wait "$daemon"
+offered '["transformations","validate","tune","compare","profile","workflow","workflow_change","job","job_control","devices"]' \
+	"--toolset adds the tools of a set to those that read" --toolset measure --toolset manage
+kill "$daemon"
+wait "$daemon"
+"$peakd" serve --listen none --db "$T/a.db" --toolset mesure 2>"$T/part.log"
+is "$? $(grep -c "there is no toolset 'mesure'" "$T/part.log")" "1 1" "an unknown toolset is refused"
 is "$(grep -c ' error: ' "$T/log")" 0 "the daemon logs no error"
 done_testing

@@ -121,7 +121,18 @@ ok(whole == big.split("```hlsl\n")[1].split("```\n")[0], "workflow: the pages to
 ok("Say what it does." in text_of("transform_begin", at="small", transformation="Say what it does."), "transform_begin: a first prompt")
 refused("context_create", "backend", "a context without a backend", source=small.replace("backend: hlsl\n", ""))
 refused("validate", "did you mean", "a misspelt workflow", at="smal")
-refused("tune", "strategy", "an unknown strategy", at="small", strategy="clever", wait_s=45) if ready else None
+if ready:
+    for part, what, tool, arguments in (
+            ("no search strategy", "an unknown strategy", "tune", {"strategy": "clever"}),
+            ("no size that the context declares", "a size that is not declared", "tune", {"sizes": "n=7"}),
+            ("objective", "an objective of unknown names", "tune", {"objective": "fun"}),
+            ("no device 'hlsl:77'", "an unknown device", "tune", {"device": "hlsl:77"}),
+            ("runs no hlsl code", "a device for other code", "validate", {"device": "cuda:sm_90a"}),
+            ("no size that the context declares", "a size that is not declared", "profile", {"sizes": "n=7"}),
+            ("no model 'replay:..'", "recordings outside of their folder", "transform", {"transformation": "unroll", "model": "replay:.."}),
+            ("host", "host code that does not compile", "edit", {"region": "host", "text": "launch("})):
+        refused(tool, part, what, at="small", **arguments)
+    ok([j["kind"] for j in call("job", "list", action="list")["jobs"]] == ["draft"], "requests that cannot work leave no job")
 refused("job", "id", "a wait without a job", action="wait")
 if ready:
     call("validate", "a baseline", at="small", samples=2, wait_s=45)
@@ -149,17 +160,28 @@ if ready:
     for what in ("summary", "host", "macros", "measurements", "validations", "exchanges", "best"):
         call("workflow", "show " + what, action="show", at="small", what=what)
     call("workflow", "diff", action="diff", at="small")
-    call("workflow", "tag", action="tag", name="good", at="small")
-    call("workflow", "branch", action="branch", name="other", at="small")
-    call("workflow", "restore", action="restore", name="other", at="good")
+    call("workflow_change", "tag", action="tag", name="good", at="small")
+    call("workflow_change", "branch", action="branch", name="other", at="small")
+    call("workflow_change", "restore", action="restore", name="other", at="good")
     call("workflow", "export", action="export", at="2", limit=40000)
     jobs = call("job", "list", action="list")["jobs"]
     ok(len(jobs) >= 17, "job: list has all jobs", len(jobs))
     call("job", "log", action="log", id=jobs[-1]["job"])
     call("job", "get", action="get", id=jobs[0]["job"])
+    refused("job_control", "has ended", "the end of a job that has ended", action="cancel", id=jobs[0]["job"])
+    def page(tool, **arguments):
+        return request("tools/call", {"name": tool, "arguments": {"action": "list", **arguments}})["result"]["structuredContent"]
+    first = page("job", limit=2)
+    rest = page("job", limit=1000, cursor=first["next"].split("cursor: ")[1].rstrip("}"))
+    ok(len(first["jobs"]) == 2 and [j["job"] for j in first["jobs"] + rest["jobs"]] == [j["job"] for j in jobs],
+       "job: the pages together are the list", first, rest)
+    first = page("workflow", limit=1)
+    rest = page("workflow", cursor=first["next"])
+    ok([w["name"] for w in first["workflows"] + rest["workflows"]] == ["big", "other", "small"],
+       "workflow: the pages together are the list", first, rest)
     refused("transform", "model", "a transform without a model", at="small", transformation="Say what it does.", wait_s=45)
     refused("optimize", "model", "a search without a model", at="small", wait_s=45)
-    called.update(("transform", "optimize"))
+    called.update(("transform", "optimize", "job_control"))
     ok(called == set(schemas), "every tool is called", set(schemas) - called)
 server.stdin.close()
 server.wait(60)
