@@ -3,12 +3,15 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 
@@ -45,6 +48,38 @@ static void one_line(char *text)
 			*text = *text == '\n' || *text == '\t' ? ' ' : '?';
 }
 
+static bool is_json(void)
+{
+	const char *format = getenv("PEAKD_LOG_FORMAT");
+	return format && strcmp(format, "json") == 0;
+}
+
+static void add_string(struct buf *out, const char *key, const char *text, size_t n)
+{
+	buf_addf(out, ",\"%s\":\"", key);
+	for (size_t i = 0; i < n; i++) {
+		if (text[i] == '"' || text[i] == '\\')
+			buf_addc(out, '\\');
+		buf_addc(out, text[i]);
+	}
+	buf_addc(out, '"');
+}
+
+/* A message about a job begins with "job ID: " wherever it is written, so the id becomes a field. */
+static char *json_line(enum log_level level, const char *text)
+{
+	struct buf out = BUF_INIT;
+	char now[32];
+	size_t id = strncmp(text, "job j", 5) == 0 ? strcspn(text + 4, ": ") : 0;
+	buf_addf(&out, "{\"time\":\"%s\",\"pid\":%d", clock_iso(clock_wall_ms(), now), (int)getpid());
+	add_string(&out, "level", levels[level].name, strlen(levels[level].name));
+	if (id)
+		add_string(&out, "job", text + 4, id);
+	add_string(&out, "message", text, strlen(text));
+	buf_adds(&out, "}\n");
+	return buf_steal(&out);
+}
+
 void log_message(enum log_level level, const char *fmt, ...)
 {
 	if ((int)level > atomic_load(&level_now))
@@ -66,7 +101,8 @@ void log_message(enum log_level level, const char *fmt, ...)
 		strftime(line_start, sizeof line_start, "%H:%M:%S ", &tm);
 	}
 	/* One write a line, so that lines of several processes do not mix. */
-	char *line = mem_fmt("%speakd[%d] %s: %s\n", line_start, (int)getpid(), levels[level].name, text);
+	char *line = is_json() ? json_line(level, text)
+			       : mem_fmt("%speakd[%d] %s: %s\n", line_start, (int)getpid(), levels[level].name, text);
 	ssize_t ignored = write(STDERR_FILENO, line, strlen(line));
 	(void)ignored;
 	free(line);

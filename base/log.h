@@ -9,7 +9,8 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 void log_set_level(enum log_level level);
 /* "error", "warning", "info" or "debug"; -1 for anything else. */
 int log_level_parse(const char *name);
-/* Under systemd (JOURNAL_STREAM set) lines carry <N> priorities, else a time of day. Control characters become '?'. */
+/* Under systemd (JOURNAL_STREAM set) lines carry <N> priorities, else a time of day. Control characters become '?'.
+ * PEAKD_LOG_FORMAT=json: an object a line, with time, level, pid, message, and job where the message is about one. */
 void log_message(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -142,6 +142,11 @@ const char *mcp_call_variable(const struct mcp_call *call, const char *name)
 	return json_string_value(json_object_get(call->variables, name));
 }
 
+const char *mcp_call_meta(const struct mcp_call *call, const char *key)
+{
+	return json_string_value(json_object_get(call->meta, key));
+}
+
 void *mcp_call_user(const struct mcp_call *call)
 {
 	return call->server->config.user;

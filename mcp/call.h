@@ -37,6 +37,8 @@ const json_t *mcp_call_arguments(const struct mcp_call *call);
 const char *mcp_call_name(const struct mcp_call *call);
 /* What stands for {name} of a template in the URI, percent-decoded; NULL when there is no such variable. */
 const char *mcp_call_variable(const struct mcp_call *call, const char *name);
+/* A string that the client put into the request's _meta, such as "traceparent" (W3C Trace Context); NULL when it is not there. */
+const char *mcp_call_meta(const struct mcp_call *call, const char *key);
 /* The server's user pointer. */
 void *mcp_call_user(const struct mcp_call *call);
 /* Whether the client declared a capability, by path: "elicitation", "sampling", "roots", "sampling.tools". */

@@ -139,6 +139,9 @@ RETURNING seq;
 SELECT * FROM job_event
 WHERE job_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3;
 
+-- name: event_trace
+SELECT message FROM job_event WHERE job_id = ?1 AND kind = 'trace' LIMIT 1;
+
 -- name: event_last
 SELECT (SELECT coalesce(max(seq), 0) FROM job_event WHERE job_id = ?1) FROM job WHERE id = ?1;
 

@@ -258,6 +258,8 @@ static int end_row(struct engine_job *job, const struct job *row, int rc, const 
 	if (rc < 0)
 		log_message(why->code == ERR_CANCELLED ? LOG_LEVEL_INFO : LOG_LEVEL_WARNING, "job %s (%s): %s", row->id, row->kind,
 			    why->text);
+	else
+		log_info("job %s (%s): done", row->id, row->kind);
 	do
 		written = rc < 0 ? job_fail(job->db, row->id, why, result, e) : job_done(job->db, row->id, result, e);
 	while (writes_again(job->engine, row->id, written, e));
@@ -626,7 +628,9 @@ int engine_submit(struct engine *g, struct db *db, const struct engine_submissio
 			rc = job_resume(db, id, e);
 		else if (rc == 0 && id == NULL)
 			rc = job_create(db, kind->name, text, &id, e);
-		rc = store_end(db, rc, e);
+		if (rc >= 0 && *ret_fresh && submission->trace)
+			rc = event_append(db, id, &(struct event){ .kind = "trace", .message = submission->trace }, NULL, e);
+		rc = store_end(db, rc < 0 ? rc : 0, e);
 	}
 	if (rc >= 0 && (*ret_fresh || interrupted) && !engine_is_later(&(struct job){ .state = JOB_QUEUED, .request = text }))
 		enqueue(g, id, NULL);
@@ -637,6 +641,15 @@ int engine_submit(struct engine *g, struct db *db, const struct engine_submissio
 	else
 		*ret_id = id;
 	return rc < 0 ? rc : 0;
+}
+
+char *engine_trace(const struct engine_job *job)
+{
+	char *trace = NULL;
+	struct err ignored = ERR_INIT;
+	while (job->parent)
+		job = job->parent;
+	return event_trace(job->db, job->id, &trace, &ignored) > 0 ? trace : NULL;
 }
 
 int engine_cancel(struct engine *g, struct db *db, const char *id, struct err *e)

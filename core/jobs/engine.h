@@ -56,6 +56,7 @@ struct engine_submission {
 	const char *kind;
 	const void *request; /* the kind's struct */
 	bool join;           /* a live job of the kind with the same request will do */
+	const char *trace;   /* traceparent of whoever asks (W3C Trace Context), kept as an event; NULL */
 };
 /* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). With
  * `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
@@ -80,6 +81,8 @@ char *engine_lost(struct engine *engine, const char *id);
 int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Jobs that run or wait now. */
 unsigned engine_busy(struct engine *engine);
+/* The traceparent that came with the job, or with the one that it is a part of, for what it asks of others; free(), NULL: none. */
+char *engine_trace(const struct engine_job *job);
 /* Appends a progress event, from any thread; failures are logged, since no job should die of them. */
 void engine_progress(struct engine_job *job, double done, double total, const char *message);
 

@@ -154,7 +154,7 @@ static int measure_elsewhere(struct optimizer *o, struct decision *d, int64_t ch
 {
 	json_t *asked = tune_request(o, checkpoint);
 	void *request = layout_new(work_tune.request);
-	const struct engine_submission submission = { work_tune.name, request, false };
+	const struct engine_submission submission = { work_tune.name, request, false, NULL };
 	bool fresh;
 	json_object_set_new(asked, "device", json_string(o->q->batch));
 	json_object_set_new(asked, "later", json_true());

@@ -39,6 +39,8 @@ int work_ask(struct engine_job *job, const struct work_question *q, char **ret_a
 	strncpy(request.key.transformation, q->name, sizeof request.key.transformation - 1);
 	int rc = models_open(w->models, q->model ? q->model : "", 1, &open, e);
 	if (rc == 0)
+		models_trace(&open, engine_trace(job));
+	if (rc == 0)
 		rc = open.model->ask(open.model->arg, &request, &answer, e);
 	if (rc == 0)
 		rc = record(job, q, &answer, open.model->name, e);

@@ -203,6 +203,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	}
 	if (rc == 0 && q->model) {
 		rc = models_open(shared->models, q->model, 1, &open, e);
+		models_trace(&open, engine_trace(job));
 		ask.model = open.model;
 		w.model = open.model ? open.model->name : "";
 	}

@@ -479,6 +479,7 @@ static int run_transform(struct engine_job *job, const void *request, void *ret_
 		/* A mistake in the transformation's name is reported before one in the model's. */
 		if (rc == 0 && a.x->state != TRANSFORM_DONE)
 			rc = models_open(w->models, q->model ? q->model : "", (unsigned)(q->attempt ? q->attempt : 1), &open, e);
+		models_trace(&open, engine_trace(job));
 		rc = rc < 0 ? advise(&a, e) : run_model(&a, open.model, result, e);
 	}
 	models_close(&open);

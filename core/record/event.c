@@ -77,6 +77,11 @@ int event_since(struct db *db, const char *job, int64_t after, int limit, struct
 	return query_all(db, "event_since", QUERY(QUERY_TEXT(job), QUERY_INT(after), QUERY_LIMIT(limit)), &layout, ret_list, e);
 }
 
+int event_trace(struct db *db, const char *job, char **ret_text, struct err *e)
+{
+	return query_text(db, "event_trace", QUERY(QUERY_TEXT(job)), ret_text, e);
+}
+
 void event_list_fini(struct event_list *l)
 {
 	query_list_fini(&layout, l);

@@ -32,6 +32,8 @@ struct event_list {
 int event_append(struct db *db, const char *job, const struct event *event, int64_t *ret_seq, struct err *e);
 /* The events of a job with a number greater than `after`, oldest first, at most `limit` (0: all). */
 int event_since(struct db *db, const char *job, int64_t after, int limit, struct event_list *ret_list, struct err *e);
+/* The message of the job's event "trace": 1, 0 when it has none, negative on failure. *ret_text: free(). */
+int event_trace(struct db *db, const char *job, char **ret_text, struct err *e);
 void event_list_fini(struct event_list *l);
 
 /* For poll loops: a non-blocking eventfd that becomes readable after any job's new event was committed in this process

@@ -31,6 +31,7 @@ struct llm {
 	const struct llm_wire *wire;
 	char *url, *key, *name; /* key NULL: none is sent */
 	struct model model;
+	char *traceparent; /* of whoever asked; NULL */
 };
 
 /* One try. */
@@ -137,6 +138,12 @@ int llm_new(const struct llm_config *config, struct llm **ret_llm, struct err *e
 	return 0;
 }
 
+void llm_trace(struct llm *llm, char *take_traceparent)
+{
+	free(llm->traceparent);
+	llm->traceparent = take_traceparent;
+}
+
 void llm_free(struct llm *llm)
 {
 	if (!llm)
@@ -149,6 +156,7 @@ void llm_free(struct llm *llm)
 	free((char *)llm->config.key_env);
 	free(llm->url);
 	free(llm->name);
+	free(llm->traceparent);
 	free(llm);
 	curl_global_cleanup();
 }
@@ -236,6 +244,11 @@ static struct curl_slist *make_headers(const struct llm *llm)
 	list = curl_slist_append(list, "Expect:");
 	if (llm->wire->extra_header)
 		list = curl_slist_append(list, llm->wire->extra_header);
+	if (llm->traceparent) {
+		char *line = mem_fmt("traceparent: %s", llm->traceparent);
+		list = curl_slist_append(list, line);
+		free(line);
+	}
 	if (llm->key) {
 		struct buf line = BUF_INIT;
 		buf_adds(&line, llm->wire->key_header);

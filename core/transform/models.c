@@ -238,6 +238,14 @@ int models_open(const struct models *m, const char *name, unsigned attempt, stru
 	return 0;
 }
 
+void models_trace(struct models_open *open, char *take_traceparent)
+{
+	if (open->llm)
+		llm_trace(open->llm, take_traceparent);
+	else
+		free(take_traceparent);
+}
+
 void models_close(struct models_open *open)
 {
 	replay_recorder_free(open->recorder);

@@ -194,6 +194,19 @@ static const struct mcp_done *answer_now(struct mcp_call *call, struct db *db, c
 	return done;
 }
 
+/* The request's traceparent, if it is one: "00-", 32, 16 and 2 hexadecimal digits. It becomes a header. */
+static const char *trace_of(const struct mcp_call *call)
+{
+	static const char form[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+	const char *text = mcp_call_meta(call, "traceparent");
+	if (text == NULL || strlen(text) != sizeof form - 1)
+		return NULL;
+	for (size_t i = 0; form[i]; i++)
+		if (form[i] == 'h' ? strchr("0123456789abcdef", text[i]) == NULL : text[i] != form[i])
+			return NULL;
+	return text;
+}
+
 /* subject: the checkpoint that the job is about; 0: none */
 static const struct mcp_done *start(struct mcp_call *call, struct db *db, const struct engine_kind *kind, const void *request,
 				    int64_t subject)
@@ -204,7 +217,7 @@ static const struct mcp_done *start(struct mcp_call *call, struct db *db, const 
 	bool later = tools_flag(call, "later"), fresh;
 	const struct mcp_done *done;
 	int rc = subject > 0 ? tools_check(call, db, subject, &e) : 0;
-	struct engine_submission submission = { kind->name, request, tools_flag(call, "resume") && !later };
+	struct engine_submission submission = { kind->name, request, tools_flag(call, "resume") && !later, trace_of(call) };
 	if (rc == 0)
 		rc = engine_submit(app->engine, db, &submission, &id, &fresh, &e);
 	if (rc < 0)

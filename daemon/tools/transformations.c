@@ -26,8 +26,8 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the names that
- * stand in the words beside it, below LIST_MAX bytes. The whole is in the text. */
+/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the same in words,
+ * below LIST_MAX bytes. One transformation's text is the whole of it. */
 enum { LIST_MAX = 7200 };
 
 static const struct detail {
@@ -121,20 +121,47 @@ static int read_offers(struct mcp_call *call, struct db *db, struct shown *ret, 
 	return 0;
 }
 
-static json_t *entries(struct transformation *const *all, size_t count, const char *backend)
+/* As the structure: "name: summary (after a, b; cuda)". */
+static void add_words(const json_t *entry, struct buf *out)
+{
+	const json_t *one;
+	size_t i;
+	const char *summary = json_string_value(json_object_get(entry, "summary")), *before = " (after ";
+	buf_addf(out, "%s%s%s", json_string_value(json_object_get(entry, "name")), summary ? ": " : "", summary ? summary : "");
+	json_array_foreach(json_object_get(entry, "after"), i, one)
+	{
+		buf_addf(out, "%s%s", before, json_string_value(one));
+		before = ", ";
+	}
+	bool open = *before == ',';
+	before = open ? "; " : " (";
+	json_array_foreach(json_object_get(entry, "backends"), i, one)
+	{
+		buf_addf(out, "%s%s", before, json_string_value(one));
+		before = ", ";
+		open = true;
+	}
+	buf_adds(out, open ? ")\n" : "\n");
+}
+
+/* Appends the same to `text`. */
+static json_t *entries(struct transformation *const *all, size_t count, const char *backend, struct buf *text)
 {
 	json_t *list = NULL;
-	size_t names = 0;
-	for (size_t i = 0; i < count; i++)
-		names += strlen(all[i]->name) + 2;
+	struct buf words = BUF_INIT;
 	for (size_t k = 0; k < MEM_COUNT(details); k++) {
 		json_decref(list);
+		buf_clear(&words);
 		list = json_array();
-		for (size_t i = 0; i < count; i++)
+		for (size_t i = 0; i < count; i++) {
 			json_array_append_new(list, entry(all[i], backend, &details[k]));
-		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + names <= LIST_MAX)
+			add_words(json_array_get(list, i), &words);
+		}
+		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + words.len <= LIST_MAX)
 			break;
 	}
+	buf_adds(text, buf_text(&words));
+	buf_fini(&words);
 	return list;
 }
 
@@ -143,17 +170,15 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 {
 	char **names;
 	size_t count;
-	json_t *shown = json_pack("{s:o}", "transformations", entries(all->at, all->count, backend));
-	for (size_t i = 0; i < all->count; i++) {
-		buf_addf(text, "%s%s", i ? ", " : "", all->at[i]->name);
+	json_t *shown = json_pack("{s:o}", "transformations", entries(all->at, all->count, backend, text));
+	for (size_t i = 0; i < all->count; i++)
 		transformation_free(all->at[i]);
-	}
 	free(all->at);
 	if (sequences) {
 		library_sequence_names(tools_app(call)->work.library, &names, &count);
 		json_object_set_new(shown, "sequences", texts(names, count));
 		for (size_t i = 0; i < count; i++)
-			buf_addf(text, "%s%s", i ? ", " : "\nsequences: ", names[i]);
+			buf_addf(text, "%s%s", i ? ", " : "sequences: ", names[i]);
 		mem_free_texts(names, count);
 	} else if (!all->count) {
 		buf_adds(text, "no transformation fits: say in a sentence what to do");

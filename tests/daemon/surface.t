@@ -68,6 +68,9 @@ for answer in 'devices {}' 'transformations {}' 'workflow {"action":"list"}' 'wo
 	*) is "$(jq -c '.result | has("structuredContent") and (.isError | not)' "$T/answer")" true "the answer has structured content: $answer" ;;
 	esac
 done
+call transformations '{}' >"$T/answer"
+is "$(jq -c '.result | .content[0].text as $text | [.structuredContent.transformations[] | .name, (.summary // empty), (.after // [])[]] |
+	map(select(. as $said | $text | contains($said) | not))' "$T/answer")" '[]' "the text of transformations says all that its structure says"
 offers() # offers ARGUMENTS NAME: whether the transformations of the answer hold the name
 {
 	call transformations "$1" | jq -c ".result.structuredContent.transformations | any(.name == \"$2\")"
@@ -163,6 +166,42 @@ is "$(complete '{"type":"ref/resource","uri":"peak://device/{device}"}' device '
 kill "$daemon"
 wait "$daemon"
 is $? 0 "the daemon ends with status 0"
+
+# --- whoever asks is named to the model that is asked, and in the log
+cat >"$T/model.py" <<'PYTHON'
+import http.server, sys
+class Model(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        with open(sys.argv[1], "a") as file:
+            file.write("%s\n" % self.headers["traceparent"])
+        self.send_error(400)
+    def log_message(self, *_): pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Model)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+PYTHON
+python3 "$T/model.py" "$T/traces" >"$T/model.port" &
+model=$!
+wait_for 60 test -s "$T/model.port"
+PEAKD_LOG_FORMAT=json PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/model.port")/v1?model=fake&retries=0" \
+	"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/trace.log" &
+daemon=$!
+wait_for 60 grep -q serving "$T/trace.log"
+url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$T/trace.log")
+trace=00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+draft='"name":"draft","arguments":{"source":"__global__ void f(float *x) { x[0] = 1; }","model":"default","wait_s":45}'
+caps="{},\"traceparent\":\"$trace\""
+job=$(post tools/call draft "$draft," | jq -r .result.structuredContent.job)
+caps='{},"traceparent":"00-forged\r\nx: y"'
+post tools/call draft "$draft," >/dev/null
+caps='{}'
+is "$(tr '\n' ' ' <"$T/traces")" "$trace None " "a request's traceparent goes on to the model, if it is one"
+has "$(call job "{\"action\":\"log\",\"id\":\"$job\"}" | jq -r '.result.content[0].text')" "trace $trace" "and is in the job's log"
+is "$(jq -s 'all(.time and .level and .message)' "$T/trace.log")" true "with PEAKD_LOG_FORMAT=json every line of the log is an object"
+is "$(jq -r 'select(.job) | .job' "$T/trace.log" | grep -c "^$job$")" 1 "which names the job"
+kill "$daemon" "$model"
+wait "$daemon"
 
 # --- a daemon that offers a part of its tools
 reads='["transformations","workflow","job","devices"]'

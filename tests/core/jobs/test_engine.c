@@ -130,7 +130,7 @@ static char *submit(struct bench *b, const char *kind)
 	struct err e = ERR_INIT;
 	char *id = NULL;
 	bool fresh;
-	if (engine_submit(b->engine, b->db, &(struct engine_submission){ kind, &q, false }, &id, &fresh, &e) < 0)
+	if (engine_submit(b->engine, b->db, &(struct engine_submission){ kind, &q, false, NULL }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
 	return id;
 }

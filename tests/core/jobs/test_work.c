@@ -56,7 +56,7 @@ static char *submit(struct bench *b, const char *name, int64_t checkpoint, const
 	char *json = mem_fmt("{\"checkpoint\":%lld,\"budget\":3,\"samples\":3%s%s%s%s%s}", (long long)checkpoint, key ? ",\"" : "",
 			     key ? key : "", key ? "\":\"" : "", key ? value : "", key ? "\"" : "");
 	if (layout_read_text(kind->request, json, request, &e) < 0 ||
-	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ name, request, false }, &id, &fresh, &e) < 0)
+	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ name, request, false, NULL }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
 	layout_free(kind->request, request);
 	free(json);

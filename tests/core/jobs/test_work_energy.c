@@ -44,7 +44,7 @@ static char *result_of(struct bench *b, const char *kind_name, const char *json)
 	bool fresh;
 	void *request = layout_new(kind->request);
 	if (layout_read_text(kind->request, json, request, &e) < 0 ||
-	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ kind_name, request, false }, &id, &fresh, &e) < 0)
+	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ kind_name, request, false, NULL }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
 	layout_free(kind->request, request);
 	for (int i = 0; i < 12000 && id && !result; i++) {

@@ -55,7 +55,7 @@ static void tuned(struct bench *b, int64_t checkpoint, const char *device, const
 	char *json = mem_fmt("{\"checkpoint\":%lld,\"device\":\"%s\",\"sizes\":\"%s\",\"strategy\":\"%s\",\"budget\":%d}",
 	                     (long long)checkpoint, device, size, strategy, budget);
 	if (layout_read_text(kind->request, json, request, &e) < 0 ||
-	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ "tune", request, false }, &id, &fresh, &e) < 0)
+	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ "tune", request, false, NULL }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
 	layout_free(kind->request, request);
 	free(json);
