@@ -643,15 +643,6 @@ int engine_submit(struct engine *g, struct db *db, const struct engine_submissio
 	return rc < 0 ? rc : 0;
 }
 
-char *engine_trace(const struct engine_job *job)
-{
-	char *trace = NULL;
-	struct err ignored = ERR_INIT;
-	while (job->parent)
-		job = job->parent;
-	return event_trace(job->db, job->id, &trace, &ignored) > 0 ? trace : NULL;
-}
-
 int engine_cancel(struct engine *g, struct db *db, const char *id, struct err *e)
 {
 	int rc = job_cancel(db, id, e);

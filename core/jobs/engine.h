@@ -81,8 +81,6 @@ char *engine_lost(struct engine *engine, const char *id);
 int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Jobs that run or wait now. */
 unsigned engine_busy(struct engine *engine);
-/* The traceparent that came with the job, or with the one that it is a part of, for what it asks of others; free(), NULL: none. */
-char *engine_trace(const struct engine_job *job);
 /* Appends a progress event, from any thread; failures are logged, since no job should die of them. */
 void engine_progress(struct engine_job *job, double done, double total, const char *message);
 

@@ -7,10 +7,12 @@
 #include "base/mem.h"
 #include "core/context/space.h"
 #include "core/record/checkpoint.h"
+#include "core/record/event.h"
 #include "core/record/measurement.h"
 
 const struct engine_kind *const work_kinds[] = {
-	&work_validate, &work_tune, &work_compare, &work_profile, &work_transform, &work_submit, &work_edit, &work_draft, &work_optimize, NULL,
+	&work_validate, &work_tune, &work_compare, &work_profile,  &work_transform,
+	&work_submit,   &work_edit, &work_draft,   &work_optimize, NULL,
 };
 
 const struct engine_kind *work_kind(const char *name)
@@ -104,6 +106,25 @@ int work_device(struct engine_job *job, const char *device, const struct context
 	*ret_facts = list[0];
 	free(list);
 	return 0;
+}
+
+/* The traceparent that came with the job, or with the one that it is a part of; free(), NULL: none. */
+static char *trace_of(const struct engine_job *job)
+{
+	char *trace = NULL;
+	struct err ignored = ERR_INIT;
+	while (job->parent)
+		job = job->parent;
+	return event_trace(job->db, job->id, &trace, &ignored) > 0 ? trace : NULL;
+}
+
+int work_open_model(struct engine_job *job, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
+{
+	const struct work *w = job->user;
+	int rc = models_open(w->models, name ? name : "", attempt, ret_open, e);
+	if (rc == 0)
+		models_trace(ret_open, trace_of(job));
+	return rc;
 }
 
 /* --- input sizes ------------------------------------------------------------------------------------------------------------ */

@@ -82,6 +82,9 @@ int work_device(struct engine_job *job, const char *device, const struct context
 int work_devices(struct engine_job *job, const char *device, const struct context *ctx, struct facts **ret_facts, size_t *ret_count,
 		 struct err *e);
 
+/* models_open for a job's questions, which say on whose behalf they are asked (traceparent). name NULL: the default. */
+int work_open_model(struct engine_job *job, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e);
+
 /* Assignments of a context's inputs. */
 struct work_sizes {
 	struct params **at;

@@ -30,16 +30,13 @@ static int record(struct engine_job *job, const struct work_question *q, const s
 
 int work_ask(struct engine_job *job, const struct work_question *q, char **ret_answer, struct work_asked *io_asked, struct err *e)
 {
-	struct work *w = job->user;
 	struct models_open open = { 0 };
 	struct model_answer answer = { .text = NULL };
 	struct model_request request = { .prompt = q->prompt,
 					 .key = { .context = q->about, .pass = 1, .step = 1, .attempt = q->attempt },
 					 .cancel = &job->cancel.asked };
 	strncpy(request.key.transformation, q->name, sizeof request.key.transformation - 1);
-	int rc = models_open(w->models, q->model ? q->model : "", 1, &open, e);
-	if (rc == 0)
-		models_trace(&open, engine_trace(job));
+	int rc = work_open_model(job, q->model, 1, &open, e);
 	if (rc == 0)
 		rc = open.model->ask(open.model->arg, &request, &answer, e);
 	if (rc == 0)

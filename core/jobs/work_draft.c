@@ -182,7 +182,6 @@ static int find_device(struct engine_job *job, const char *device, const char *b
 static int run(struct engine_job *job, const void *request, void *result, struct err *e)
 {
 	const struct request *q = request;
-	struct work *shared = job->user;
 	struct drafter w = { .job = job, .ev = work_eval(job) };
 	struct models_open open = { 0 };
 	struct facts facts;
@@ -202,8 +201,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 		w.facts = &facts;
 	}
 	if (rc == 0 && q->model) {
-		rc = models_open(shared->models, q->model, 1, &open, e);
-		models_trace(&open, engine_trace(job));
+		rc = work_open_model(job, q->model, 1, &open, e);
 		ask.model = open.model;
 		w.model = open.model ? open.model->name : "";
 	}

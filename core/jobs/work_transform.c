@@ -450,7 +450,6 @@ static int run_transform(struct engine_job *job, const void *request, void *ret_
 {
 	const struct request *q = request;
 	struct result *result = ret_result;
-	struct work *w = job->user;
 	struct apply a;
 	struct models_open open = { 0 };
 	int rc = apply_init(&a, job, q, e);
@@ -478,8 +477,7 @@ static int run_transform(struct engine_job *job, const void *request, void *ret_
 			rc = keep(&a, e);
 		/* A mistake in the transformation's name is reported before one in the model's. */
 		if (rc == 0 && a.x->state != TRANSFORM_DONE)
-			rc = models_open(w->models, q->model ? q->model : "", (unsigned)(q->attempt ? q->attempt : 1), &open, e);
-		models_trace(&open, engine_trace(job));
+			rc = work_open_model(job, q->model, (unsigned)(q->attempt ? q->attempt : 1), &open, e);
 		rc = rc < 0 ? advise(&a, e) : run_model(&a, open.model, result, e);
 	}
 	models_close(&open);
