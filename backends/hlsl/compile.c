@@ -78,7 +78,8 @@ static int refused(const struct wire_compile *request, const char *kernel, const
 	add_lines(&text, request, log, false, false);
 	if (strstr(log, "unknown variable"))
 		add_once(&text, request,
-			 "a kernel sees, by their names, the buffers and scalars that host code passes to its launch");
+			 "for each launch, all kernels of the code are compiled with the names of what that launch passes: "
+			 "pass each launch what any kernel uses");
 	int rc = err_set(e, ERR_COMPILE, "kernel %s:\n%s", kernel, buf_text(&text));
 	buf_fini(&text);
 	return rc;

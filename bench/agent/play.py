@@ -7,7 +7,8 @@
                                                         "@FILE" as an argument's value stands for the file's text
     bench/agent/play.py slim LOG SESSION                leaves out what the table does not need
     bench/agent/play.py session FILE LOG                plays the calls of a log or session again, from the beginning
-    bench/agent/play.py table LOG ... > agent-hlsl.json one row a log: calls, bytes, and the speed-up over the tuned baseline in pairs
+    bench/agent/play.py table PLAYER LOG ...            JSON, one row a log: calls, bytes, and the speed-up over the tuned baseline in pairs;
+                                                        PLAYER says who played
 
 The endpoint is PEAKD_URL (default http://127.0.0.1:7325/mcp). A log has one line a request; sessions/ holds those of the results."""
 import json, os, subprocess, sys, time, urllib.request
@@ -104,13 +105,12 @@ def slim(log, session):
             out.write(json.dumps(r) + "\n")
 
 
-def table(logs):
+def table(player, logs):
     rows = [row_of(log) for log in logs]
     version = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {"what": "an agent's sessions with the MCP endpoint alone on hlsl:0, one a kernel: tools/list, prompt and all waiting are counted",
-            "command": "bench/agent/play.py table bench/agent/sessions/*.jsonl; each session again: bench/agent/play.py session FILE LOG",
-            "player": "the author of the tools' texts, who had tried variants of nbody, stencil, layernorm, scan, softmax, attention and the "
-                      "histogram beforehand; distances, filter and spmm were played from the endpoint's guidance, each first edit kept",
+            "command": "bench/agent/play.py table PLAYER %s/*.jsonl; each session again: bench/agent/play.py session FILE LOG" % os.path.dirname(logs[0]),
+            "player": player,
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": version, "cpus": os.cpu_count(), "sessions": rows}
 
 
@@ -131,7 +131,7 @@ def main():
     elif verb == "slim":
         slim(args[0], args[1])
     elif verb == "table":
-        print(json.dumps(table(args), indent=1))
+        print(json.dumps(table(args[0], args[1:]), indent=1))
 
 
 main()

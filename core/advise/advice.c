@@ -13,6 +13,7 @@ enum { FILE_MAX = 64 << 10 };
 /* A roof is near from here on; below it a kernel that could reach no other roof belongs to it all the same. */
 #define NEAR 60.0
 #define FAR 25.0
+#define BEYOND 125.0 /* a cache answers: the ceiling of copies from memory does not bind */
 #define LAUNCH 30.0 /* percent of the time */
 
 const char *const advice_class_names[ADVICE_CLASSES + 1] = { "memory", "compute", "latency", "launch", NULL };
@@ -36,6 +37,7 @@ enum advice_class advice_classify(const struct figures *f, char **ret_why)
 	}
 	if (isnan(pipe) && isnan(copy))
 		return ADVICE_CLASSES;
+	bool cached = copy > BEYOND;
 	double most = fmax(pipe, copy);
 	enum advice_class roof = pipe >= copy || isnan(copy) ? ADVICE_COMPUTE : ADVICE_MEMORY;
 	if (!isnan(intensity) && !isnan(ridge))
@@ -44,12 +46,14 @@ enum advice_class advice_classify(const struct figures *f, char **ret_why)
 	if (!isnan(pipe))
 		buf_addf(&why, "%.3g %% of the arithmetic ceiling", pipe);
 	if (!isnan(copy))
-		buf_addf(&why, "%s%.3g %% of the copy ceiling", why.len ? ", " : "", copy);
+		buf_addf(&why, "%s%.3g %% of the copy ceiling%s", why.len ? ", " : "", copy,
+			 cached ? ", which does not bind it: a cache answers" : "");
 	if (!isnan(intensity) && !isnan(ridge))
 		buf_addf(&why, "; %.3g FLOP/byte, both roofs meet at %.3g", intensity, ridge);
-	enum advice_class class = most >= NEAR ? (pipe >= NEAR && (copy < NEAR || pipe >= copy) ? ADVICE_COMPUTE : ADVICE_MEMORY)
-				  : most < FAR ? ADVICE_LATENCY
-					       : roof;
+	enum advice_class class = cached         ? (pipe >= FAR ? ADVICE_COMPUTE : ADVICE_LATENCY)
+				  : most >= NEAR ? (pipe >= NEAR && (copy < NEAR || pipe >= copy) ? ADVICE_COMPUTE : ADVICE_MEMORY)
+				  : most < FAR   ? ADVICE_LATENCY
+						 : roof;
 	*ret_why = buf_steal(&why);
 	return class;
 }

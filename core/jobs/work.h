@@ -52,6 +52,9 @@ struct work_tune_step {
 int work_tune_step(struct engine_job *job, const struct work_tune_step *step, struct work_tuned *result, struct err *e);
 /* Whether a request's `keep` says so. */
 bool work_keep_faster(const char *keep);
+/* Only what was timed can be compared with: an error where a size of this checkpoint is not tuned, -ERR_UNSUPPORTED where the device only
+ * compiles. */
+int work_keep_check(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct err *e);
 
 /* --- what kinds share ------------------------------------------------------------------------------------------------------- */
 

@@ -648,24 +648,6 @@ static int edit_checkpoint(struct engine_job *job, const struct request *q, cons
 	return rc;
 }
 
-/* Only what was timed can be compared with. */
-static int check_tuned(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct err *e)
-{
-	struct work_sizes sizes = { .count = 0 };
-	struct params *best = NULL;
-	int rc = facts->runs ? work_sizes_list(NULL, l->ctx, facts, &sizes, e)
-			     : err_set(e, ERR_UNSUPPORTED, "keep: %s only compiles, so nothing can be timed on it", facts->id);
-	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
-		rc = work_best(job->db, l, facts, sizes.at[i], false, &best, e);
-		params_free(best);
-		best = NULL;
-	}
-	if (rc < 0)
-		err_wrap(e, "keep: the edit is to be timed against checkpoint %lld", (long long)l->id);
-	work_sizes_fini(&sizes);
-	return rc;
-}
-
 static int run_edit(struct engine_job *job, const void *request, void *ret_result, struct err *e)
 {
 	const struct request *q = request;
@@ -680,9 +662,11 @@ static int run_edit(struct engine_job *job, const void *request, void *ret_resul
 		return rc;
 	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
 	if (rc == 0 && faster)
-		rc = check_tuned(job, &l, &facts, e);
+		rc = work_keep_check(job, &l, &facts, e);
 	if (rc == 0)
 		rc = edit_checkpoint(job, q, &l, &facts, &result->verdict, e);
+	if (rc == 0 && faster && !result->verdict.passed)
+		result->tuned.kept = mem_str("not kept: it failed, so no head was moved");
 	if (rc == 0 && faster && result->verdict.passed) {
 		const struct work_tune_step step = { .checkpoint = result->verdict.checkpoint,
 						     .workflow = q->subject.workflow,

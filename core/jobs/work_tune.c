@@ -419,6 +419,23 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	return rc;
 }
 
+int work_keep_check(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct err *e)
+{
+	struct work_sizes sizes = { .count = 0 };
+	struct params *best = NULL;
+	int rc = facts->runs ? work_sizes_list(NULL, l->ctx, facts, &sizes, e)
+			     : err_set(e, ERR_UNSUPPORTED, "keep: %s only compiles, so nothing can be timed on it", facts->id);
+	for (size_t i = 0; rc == 0 && i < sizes.count; i++) {
+		rc = work_best(job->db, l, facts, sizes.at[i], false, &best, e);
+		params_free(best);
+		best = NULL;
+	}
+	if (rc < 0)
+		err_wrap(e, "keep: the edit is to be timed against checkpoint %lld", (long long)l->id);
+	work_sizes_fini(&sizes);
+	return rc;
+}
+
 int work_tune_step(struct engine_job *job, const struct work_tune_step *step, struct work_tuned *result, struct err *e)
 {
 	struct request q;

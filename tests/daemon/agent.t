@@ -96,7 +96,7 @@ text, result = call(4000, "edit", at="pick", keep="faster", region="device", tex
 ok(result.get("passed") is True and result.get("kept", "").startswith("not kept: slower, "), "a slower edit is not kept", text)
 ok(head() == was, "and the head is the parent again", text)
 text, result = call(4000, "edit", at="pick", keep="faster", region="device", text=FAST.replace("A[id.x];", "A[id.x] + 1;"))
-ok(result.get("passed") is False and not result.get("sizes") and head() == was, "a wrong edit is not tuned, and moves nothing", text)
+ok(result.get("passed") is False and not result.get("sizes") and "not kept: it failed" in text and head() == was, "a wrong edit is not tuned, and moves nothing", text)
 text, result = call(4000, "edit", at="pick", keep="faster", region="device", text=FAST.replace("A[id.x];", "A[id.x]"))
 ok("device:2: " in text and "C[id.x] = A[id.x]" in text and head() == was, "a compile error shows the line", text)
 text, _ = call(2500, "edit", at="pick", keep="faster", source="no fence at all")

@@ -46,6 +46,8 @@ static void test_classes(void)
 	is_class(8, 10, 50, 1, ADVICE_LATENCY, "one far from both by latency");
 	is_class(40, 10, 50, 1, ADVICE_COMPUTE, "between, the roof above its intensity counts");
 	is_class(10, 40, 2, 1, ADVICE_MEMORY, "on either side of the ridge");
+	is_class(3, 243, 2, 1, ADVICE_LATENCY, "more than the copy ceiling comes from a cache, so memory is no limit");
+	is_class(60, 243, 2, 1, ADVICE_COMPUTE, "then arithmetic may be");
 	is_class(1, 1, 2, 70, ADVICE_LAUNCH, "one whose launches take most of the time by launching");
 	is_class(NAN, NAN, NAN, NAN, ADVICE_CLASSES, "without ceilings nothing is said");
 }

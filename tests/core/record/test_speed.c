@@ -95,7 +95,8 @@ int main(void)
 	speed_fini(&s);
 
 	const struct speed_ratio wide = { 1.4, 1.1, 1.8, (char *)"faster" }, unclear = { 1.02, 0.9, 1.1, (char *)"unclear" };
-	is_str(speed_text(&wide, text), "unclear (1.10-1.80)", "a wide interval is unclear, whatever side it lies on");
+	is_str(speed_text(&wide, text), "unclear (1.10-1.80), at least 1.10x",
+	       "a wide interval is unclear; where all of it is faster, the least is told");
 	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "so is one on both sides");
 	fixture_fini(&f);
 	return tap_done();
