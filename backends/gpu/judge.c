@@ -206,7 +206,7 @@ static struct filling filling_of(const struct backend_run *run, unsigned buffer,
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
 	f.stream = stream_of(&f.first, choice->seed);
-	f.key = stream_mix(f.stream.key + choice->perturbation);
+	f.key = special_key(&f.stream, choice->values, choice->seed, choice->perturbation);
 	f.amplitude = floats && choice->perturbation ? choice->amplitude : 0;
 	f.at = run->sets[run->current].buffers[buffer];
 	return f;

@@ -196,8 +196,8 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 	struct race_group *g = &x->group;
 	g->epoch++;
 	g->acquired = false;
-	g->number = x->groups++;
-	*MEM_PUSH(g->released, x->groups) = 0; /* numbers begin with 1 */
+	g->number = x->groups; /* from 1 */
+	*MEM_PUSH(g->released, x->groups) = 0;
 	for (uint32_t i = 0; i < x->m.group_slots; i++)
 		g->shared[i] = g->undefined;
 	for (uint32_t i = 0; i < x->lane_count; i++) {
@@ -210,6 +210,8 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 		for (uint32_t i = 0; rc == 0 && i < x->lane_count; i += wave)
 			rc = hlsl_race_wave_run(&x->group, x->lanes + i, wave < x->lane_count - i ? wave : x->lane_count - i, e);
 	while (rc == 0 && meet(x));
+	for (uint32_t i = 0; i < x->lane_count; i++)
+		*MEM_PUSH(g->fences, g->fence_count) = x->lanes[i].fences;
 	return rc;
 }
 
@@ -233,6 +235,7 @@ static int make_lanes(struct launch *x, struct err *e)
 					.shared = MEM_NEW_N(uint64_t, x->m.group_slots + 1),
 					.shadow = MEM_NEW_N(struct race_shadow, x->m.group_slots + 1),
 					.wave = x->run->wave,
+					.lanes = x->lane_count,
 					.undefined = x->run->undefined,
 					.budget = BUDGET < x->run->budget ? BUDGET : x->run->budget };
 	x->shadows = MEM_NEW_N(struct race_shadow *, x->run->plan->buffer_count + 1);
@@ -273,6 +276,7 @@ static void launch_fini(struct launch *x)
 	free(x->group.shared);
 	free(x->group.shadow);
 	free(x->group.released);
+	free(x->group.fences);
 	free(x->group.finding);
 	free(x->group.doubt);
 	hlsl_race_module_fini(&x->m);

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-enum { PHI = 245, LABEL = 248, SCOPE_WORKGROUP = 2 };
+enum { PHI = 245, LABEL = 248, SCOPE_WORKGROUP = 2, DEVICE_MEMORY = 0x40 };
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
 
@@ -312,13 +312,13 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 {
 	const struct race_id *x;
 	switch (op) {
+	case 225: lane->fences += (*race_value(g, lane, w[2]) & DEVICE_MEMORY) != 0; return 0;
 	case 8:
-	case 225:
 	case 246:
 	case 247:
 	case 256:
 	case 257:
-	case 317: return 0; /* lines, memory barriers, merges, lifetimes */
+	case 317: return 0; /* lines, merges, lifetimes */
 	case 1: return 0;   /* undefined from the start */
 	case 12: return extended(g, lane, w, n, e);
 	case 59:
@@ -347,6 +347,7 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 	case 224:
 		if (*race_value(g, lane, w[1]) != SCOPE_WORKGROUP)
 			return err_set(e, ERR_UNSUPPORTED, "the race check knows no barriers of other scopes than the group");
+		lane->fences += (*race_value(g, lane, w[3]) & DEVICE_MEMORY) != 0;
 		lane->state = RACE_AT_BARRIER;
 		return 0;
 	default: break;

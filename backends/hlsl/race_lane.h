@@ -55,6 +55,7 @@ enum race_kind { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_KINDS };
 struct race_touch {
 	uint32_t epoch, lane;  /* epoch 0: nobody */
 	uint32_t group, other; /* its number; and that of an earlier group that did so, 0 none */
+	uint32_t fences;       /* barriers of device memory that the lane had passed */
 };
 
 struct race_shadow {
@@ -87,7 +88,8 @@ struct race_lane {
 	struct race_frame stack[RACE_DEPTH];
 	struct race_loop loops[RACE_LOOPS];
 	uint32_t depth, loop_count, index;
-	uint32_t now; /* the instruction that is executed */
+	uint32_t now;    /* the instruction that is executed */
+	uint32_t fences; /* barriers of device memory that it has passed */
 	enum { RACE_RUNS, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
 };
 
@@ -95,11 +97,14 @@ struct race_group {
 	const struct race_module *m;
 	struct race_memory *memory; /* per id */
 	uint64_t *shared;
-	struct race_shadow *shadow;     /* of shared memory */
-	uint32_t epoch;                 /* counts barriers and groups; begins with 1 */
-	uint32_t number, wave;          /* of the group, from 1 in each launch; lanes of a wave */
-	bool acquired;                  /* this group has updated a buffer atomically */
-	uint32_t *released;             /* per group: the epoch in which it last did so; 0 never */
+	struct race_shadow *shadow; /* of shared memory */
+	uint32_t epoch;             /* counts barriers and groups; begins with 1 */
+	uint32_t number, wave;      /* of the group, from 1 in each launch; lanes of a wave */
+	bool acquired;              /* this group has updated a buffer atomically */
+	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */
+	uint32_t *fences;           /* per group and lane: those passed at the group's end */
+	size_t fence_count;
+	uint32_t lanes;                 /* of a group */
 	uint64_t undefined;             /* what memory holds that nobody wrote */
 	uint64_t budget;                /* instructions that may still run */
 	struct race_counting *counting; /* NULL: nothing is counted */

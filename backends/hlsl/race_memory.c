@@ -2,7 +2,8 @@
  *
  * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of
  * one launch have no order at all, unless the first published its work by an atomic operation on a buffer and the second made
- * one before it looked: single-pass scans and "the last group adds up" do that. Writing what is there already is no conflict. */
+ * one before it looked: single-pass scans and "the last group adds up" do that. What was written before becomes visible by a barrier of
+ * device memory between the write and the update. Writing what is there already is no conflict. */
 #include "backends/hlsl/race_lane.h"
 
 #include <stdlib.h>
@@ -24,6 +25,19 @@ static const char *name_of(const struct race_group *g, uint64_t variable)
 
 /* --- the shadow --------------------------------------------------------------------------------------------------- */
 
+/* Has this group seen what that one did in this epoch? */
+static bool published(const struct race_group *g, uint32_t group, uint32_t epoch)
+{
+	return g->acquired && g->released[group] >= epoch;
+}
+
+/* Has the lane of a group that has ended passed a barrier of device memory since it wrote? */
+static bool fenced(const struct race_group *g, const struct race_touch *t)
+{
+	size_t at = (size_t)(t->group - 1) * g->lanes + t->lane;
+	return at < g->fence_count && g->fences[at] > t->fences;
+}
+
 static void found(struct race_group *g, const struct race_lane *lane, enum race_kind kind, const struct race_touch *by,
 		  enum race_kind then, const struct place *p)
 {
@@ -34,16 +48,13 @@ static void found(struct race_group *g, const struct race_lane *lane, enum race_
 		    : by->lane == RACE_SEVERAL ? mem_str("others have")
 					       : mem_fmt("thread %u has", by->lane);
 
+	bool unfenced = !here && by->group != g->number && published(g, by->group, by->epoch);
 	g->finding = mem_fmt("race in %s %s: thread %u of group %u %s element %llu, which %s %s%s", p->memory, p->name, lane->index,
 			     g->number - 1, does[kind], (unsigned long long)p->element, who, did[then],
-			     here ? ", with no barrier between them" : " in the same launch, and groups run in any order");
+			     here       ? ", with no barrier between them"
+			     : unfenced ? ", with no DeviceMemoryBarrier() behind the write"
+					: " in the same launch, and groups run in any order");
 	free(who);
-}
-
-/* Has this group seen what that one did in this epoch? */
-static bool published(const struct race_group *g, uint32_t group, uint32_t epoch)
-{
-	return g->acquired && g->released[group] >= epoch;
 }
 
 static void touch(struct race_group *g, const struct race_lane *lane, struct race_shadow *s, enum race_kind kind, bool same,
@@ -51,7 +62,8 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 {
 	for (int k = 0; k < RACE_KINDS && g->finding == NULL; k++) {
 		const struct race_touch *t = &s->by[k];
-		bool foreign = !p->shared && t->epoch && t->group != g->number && !published(g, t->group, t->epoch);
+		bool foreign = !p->shared && t->epoch && t->group != g->number &&
+			       !(published(g, t->group, t->epoch) && (k != RACE_WRITE || fenced(g, t)));
 		foreign |= !p->shared && t->other && !published(g, t->other, 1);
 		if ((t->epoch == g->epoch && t->lane != lane->index) || foreign)
 			/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
@@ -66,6 +78,7 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 	*t = (struct race_touch){ .epoch = g->epoch,
 				  .lane = several ? RACE_SEVERAL : lane->index,
 				  .group = g->number,
+				  .fences = lane->fences,
 				  .other = kind == RACE_WRITE ? 0 : other }; /* who wrote the same before is forgotten */
 }
 

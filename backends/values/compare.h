@@ -14,6 +14,7 @@ struct compare_wanted {
 	const void *values; /* n, packed */
 	const void *bounds; /* n, of f64 where values are f64, else f32; NULL: every element must be equal */
 	uint32_t poison;    /* byte pattern from before the execution */
+	bool several;       /* DISTRIBUTION: numbers of several executions, one row each */
 };
 
 /* Fills ret_compared (need_reference 0), whose fields are described at struct wire_compared. got: b's logical elements,

@@ -59,7 +59,7 @@ static void compare_within(const struct plan_buffer *b, const void *got, const s
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
-enum { FINDING = WIRE_FINDING, SURE = 8 /* rows that show indices: no chance explains so many */ };
+enum { FINDING = WIRE_FINDING, SURE = 8 /* rows that show indices: no chance explains so many */, FILLED_LEAST = 16 };
 
 struct rearranging {
 	const struct plan_buffer *buffer;
@@ -69,6 +69,8 @@ struct rearranging {
 	const struct compare_indexed *x;
 	struct judgement_rows rows;       /* INDICES */
 	bool sure;                        /* that they are indices: declared, or shown by many rows */
+	bool filled;                      /* SET: the reference fills the ends of its rows */
+	uint64_t filler;                  /* with this key */
 	uint8_t *arranged;                /* got, with what is right in the reference's places */
 	uint64_t bad[PARALLEL_FOR_PARTS]; /* rows with a fault that places do not show */
 	char finding[PARALLEL_FOR_PARTS][FINDING];
@@ -273,6 +275,53 @@ static uint64_t selects_extremes(const struct rearranging *r)
 
 /* --- sets --------------------------------------------------------------------------------------------------------- */
 
+static uint64_t key_at(enum dtype t, const void *elements, uint64_t at)
+{
+	return key_of(t, (const uint8_t *)elements + at * dtype_size(t));
+}
+
+/* Whether the reference lists elements in no order and fills the ends of its rows with one value that stands nowhere else: then a list
+ * has its length, and a candidate may not leave gaps. */
+static bool has_filler(const struct rearranging *r, uint64_t *ret_key)
+{
+	enum dtype t = r->want->type;
+	uint64_t n = (uint64_t)r->buffer->dims[r->buffer->rank - 1], rows = plan_buffer_logical(r->buffer) / n, filled = 0;
+	bool up = false, down = false, found = false;
+	for (uint64_t row = 0; row < rows && n > 1 && !found; row++) {
+		*ret_key = key_at(t, r->want->values, row * n + n - 1);
+		found = *ret_key == key_at(t, r->want->values, row * n + n - 2);
+	}
+	for (uint64_t row = 0; row < rows && found; row++) {
+		bool listed = false; /* an element was met, from the end */
+		uint64_t last = 0;
+		for (uint64_t i = n; i-- > 0;) {
+			uint64_t key = key_at(t, r->want->values, row * n + i);
+			filled += key == *ret_key && !listed;
+			if (key == *ret_key && listed)
+				return false;
+			if (key == *ret_key)
+				continue;
+			up |= listed && key < last;
+			down |= listed && key > last;
+			last = key;
+			listed = true;
+		}
+	}
+	return found && up && down && filled >= FILLED_LEAST;
+}
+
+/* The first filler of a row before an element; n: none. */
+static uint64_t gap(const struct rearranging *r, uint64_t from, uint64_t n)
+{
+	uint64_t first = n;
+	for (uint64_t k = 0; k < n && r->filled; k++)
+		if (key_at(r->buffer->type, r->got, from + k) != r->filler && first < n)
+			return first;
+		else if (key_at(r->buffer->type, r->got, from + k) == r->filler && first == n)
+			first = k;
+	return n;
+}
+
 /* What a matched element of the reference allows. */
 static bool matches(const struct rearranging *r, const struct item *g, const struct item *w, const struct compare_wanted *bounds)
 {
@@ -402,11 +451,15 @@ static void rearrange_sets(void *arg, unsigned part, uint64_t from, uint64_t to)
 		list_row(t, r->got, row * n, n, t, got);
 		list_row(r->want->type, r->want->values, row * n, n, rounded, want);
 		pair_up(r, got, want, n, r->want, false);
-		uint64_t bad = r->judgement->order ? out_of_order(r, row * n, n) : n;
+		uint64_t bad = r->judgement->order ? out_of_order(r, row * n, n) : gap(r, row * n, n);
 		if (bad == n)
 			continue;
-		snprintf(text, sizeof text, "row %" PRIu64 " is not %s at column %" PRIu64, row,
-			 r->judgement->order == JUDGE_ASCENDING ? "ascending" : "descending", bad);
+		if (r->judgement->order)
+			snprintf(text, sizeof text, "row %" PRIu64 " is not %s at column %" PRIu64, row,
+				 r->judgement->order == JUDGE_ASCENDING ? "ascending" : "descending", bad);
+		else
+			snprintf(text, sizeof text,
+				 "row %" PRIu64 " has a gap at column %" PRIu64 ", and the reference's lists have none", row, bad);
 		find_fault(r, part, text);
 	}
 	free(got);
@@ -446,6 +499,7 @@ static void compare_rows(const struct plan_buffer *b, const void *got, const str
 	r->sure = shown >= SURE;
 	if (shown == 0)
 		r->rows.count = 0;
+	r->filled = j->kind == JUDGE_SET && has_filler(r, &r->filler);
 	if (x)
 		parallel_for(r->rows.count, rearrange_indices, r);
 	else

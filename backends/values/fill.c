@@ -195,7 +195,7 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
 		.to = to,
 	};
-	f.key = stream_mix(f.stream.key + choice->perturbation);
+	f.key = special_key(&f.stream, choice->values, choice->seed, choice->perturbation);
 	fill_padding(b, to);
 	parallel_for(plan_buffer_logical(b), fill_part, &f);
 }

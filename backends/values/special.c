@@ -10,6 +10,8 @@ enum {
 	TILES_MAX = 64,      /* so that a matrix keeps rows and columns without any */
 	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
 	LARGE_ELEMENTS = 16, /* of PLAN_SPARSE */
+	EXTREME = 50,        /* of PLAN_EXTREME: a power of two whose square f32 still holds */
+	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
@@ -57,6 +59,17 @@ static double power(int exponent)
 static bool is_inside(const struct plan_buffer *b, double v)
 {
 	return !b->closed || (v >= b->least && v <= b->most);
+}
+
+/* The ends between which timed values lie, or nearly all of them. */
+static double low_of(const struct plan_buffer *b)
+{
+	return b->fill == PLAN_NORMAL ? -2 : b->lo;
+}
+
+static double width_of(const struct plan_buffer *b)
+{
+	return b->fill == PLAN_NORMAL ? 4 : b->hi - b->lo;
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -117,7 +130,7 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 {
 	const struct plan_buffer *b = s->buffer;
 	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
-	double lo = b->fill == PLAN_NORMAL ? -2 : s->lo, width = b->fill == PLAN_NORMAL ? 4 : s->width;
+	double lo = low_of(b), width = width_of(b);
 	if ((b->fill != PLAN_RANDOM && b->fill != PLAN_NORMAL) || is_chosen(s, CONSTANT, row) || !is_chosen(s, ORDER, row))
 		return false;
 	uint64_t drawn = salted(s, ORDER, ~row);
@@ -125,6 +138,10 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 		width = drawn & 2 ? lo + width : -lo;
 		lo = drawn & 2 ? 0 : lo;
 	}
+	/* One pair of neighbours may have changed places: a look at some elements does not tell that from order. */
+	uint64_t swapped = salted(s, PLACE, ~row) % length;
+	if (drawn & 4 && column / 2 == swapped / 2 && (column | 1) < length)
+		column ^= 1;
 	/* The elements of rows that are equal are drawn alike; others differ from row to row. */
 	double at = ((double)(int64_t)column + stream_unit(salted(s, AGAIN, from))) / (double)(int64_t)length;
 	*ret_value = lo + width * (drawn & 1 ? at : 1 - at);
@@ -257,6 +274,39 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 	return is_inside(b, v) ? v : declared;
 }
 
+/* A value of PLAN_HIGH_END or PLAN_LOW_END. Floats lie close together, open ones around a number that is drawn anew. */
+static double at_end(const struct stream *s, bool high, uint64_t i, double declared)
+{
+	const struct plan_buffer *b = s->buffer;
+	double unit = stream_unit(salted(s, AGAIN, i)) / 64, low = low_of(b), width = width_of(b);
+	unsigned bits = (unsigned)(8 * dtype_size(b->type));
+	bool is_signed = dtype_is_signed(b->type);
+	if (salted(s, PLACE, i) % 64 == 0)
+		return declared;
+	if (!dtype_is_float(b->type)) {
+		/* Doubles do not hold the ends of 64 bits. */
+		double whole = bits == 64 ? 0x1p62 : power((int)bits - is_signed) - 1;
+		double least = b->closed && isfinite(b->least) ? b->least : is_signed ? -whole - 1 : 0;
+		double most = b->closed && isfinite(b->most) && b->most < whole ? b->most : whole;
+		return high ? most : least;
+	}
+	double v = high ? low + width * (1 - unit) : low + width * unit, moved = v * (1 + stream_unit(salted(s, SIGN, 0)));
+	if (!b->closed)
+		return moved;
+	return is_inside(b, v) ? v : declared;
+}
+
+/* A value of PLAN_COINCIDING; sorted ones ascend with the declared one. */
+static double on_grid(const struct stream *s, uint64_t i, double declared)
+{
+	const struct plan_buffer *b = s->buffer;
+	double low = low_of(b), width = width_of(b), step = (double)(int64_t)(salted(s, AGAIN, i) % (STEPS + 1));
+	if (b->fill == PLAN_SORTED)
+		step = width > 0 ? __builtin_floor((declared - low) / width * (STEPS + 1)) : 0;
+	double v = low + width * (step > STEPS ? STEPS : step) / STEPS;
+	return is_inside(b, v) ? v : declared;
+}
+
 /* What stands for an infinity or a NaN of PLAN_SPECIAL. */
 static double huge_in_place(const struct stream *s, enum plan_values values, double v)
 {
@@ -323,6 +373,21 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		for (size_t i = 0; i < n; i++)
 			v[i] = other_constant(s, first + i, v[i]);
 		break;
+	case PLAN_EXTREME:
+		for (size_t i = 0; i < n; i++) {
+			double x = v[i] * power((first + i) / row_length(s) & 1 ? -EXTREME : EXTREME);
+			v[i] = is_inside(b, x) ? x : v[i];
+		}
+		break;
+	case PLAN_HIGH_END:
+	case PLAN_LOW_END:
+		for (size_t i = 0; i < n; i++)
+			v[i] = at_end(s, values == PLAN_HIGH_END, first + i, v[i]);
+		break;
+	case PLAN_COINCIDING:
+		for (size_t i = 0; i < n; i++)
+			v[i] = on_grid(s, first + i, v[i]);
+		break;
 	case PLAN_DECLARED:
 	case PLAN_INTEGERS:
 	case PLAN_VALUES: break;
@@ -367,6 +432,8 @@ double special_moved(const struct stream *s, enum plan_values values, uint64_t k
 {
 	const struct plan_buffer *b = s->buffer;
 	uint64_t at = values == PLAN_TIES ? in_equal_row(s, i) : i;
+	if (values == PLAN_COINCIDING)
+		memcpy(&at, &v, sizeof at);
 	v *= 1 + amplitude * (2 * stream_unit(stream_random(key, at)) - 1);
 	if (b->closed && !(v >= b->least))
 		return b->least;

@@ -55,6 +55,12 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
 	case PLAN_TIES: return varies || sorted;
 	case PLAN_INTEGERS: return !floats && varies;
+	case PLAN_EXTREME:
+		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100 &&
+		       !(b->closed && (b->least > 0x1p-60 || b->most < 0x1p60));
+	case PLAN_HIGH_END:
+	case PLAN_LOW_END: return varies;
+	case PLAN_COINCIDING: return floats && (varies || sorted);
 	case PLAN_OTHER_CONSTANTS:
 		return b->role == PLAN_IN && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
 		       !(b->closed && (b->fill == PLAN_IOTA || b->least == b->most));

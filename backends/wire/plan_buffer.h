@@ -50,7 +50,11 @@ enum plan_values {
 	PLAN_SMALLER,         /* all 2^10 times smaller, the same */
 	PLAN_SPECIAL_HIGH,    /* as PLAN_SPECIAL, but infinities are large numbers of their sign, and NaN are large ones */
 	PLAN_SPECIAL_LOW,     /* the same, but NaN are large negative ones */
-	PLAN_VALUES,          /* their number */
+	PLAN_EXTREME,         /* rows 2^50 times as large, and rows 2^50 times smaller */
+	PLAN_HIGH_END,   /* all but one of 64 at the upper end of their range, or a little beyond where it is open; integers too */
+	PLAN_LOW_END,    /* the same at the lower end */
+	PLAN_COINCIDING, /* a few values, the same in all arrays of one range */
+	PLAN_VALUES,     /* their number */
 };
 
 struct plan_buffer {

@@ -183,7 +183,7 @@ struct wire_compare {
 /* Bytes of one bound beside values of that type. */
 static inline size_t wire_bound_size(enum dtype want_type) { return want_type == DTYPE_F64 ? 8 : 4; }
 
-enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8, WIRE_FINDING = 240 };
+enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8, WIRE_FINDING = 240, WIRE_POOLED = 48 /* executions */ };
 struct wire_mismatch { int64_t index; double got, want, bound; }; /* index: row-major over the logical dims */
 
 /* An element is judged unless its bound is infinite. It is right when |got-want| <= bound; a NaN or an infinity is wanted

@@ -18,6 +18,7 @@
 #define SLACK ((size_t)64 << 20)
 #define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
 #define REFERENCES_KEPT ((size_t)1 << 30)
+enum { POOLED_ELEMENTS = 4096 /* of each execution */, POOLED_FIRST = 16 /* executions */ };
 #define ROOM_KEPT (((size_t)512 << 20) + SLACK)
 
 /* --- preparing and releasing -------------------------------------------------------------------------------------- */
@@ -29,8 +30,14 @@ static void run_free(struct runs *all, struct run *r)
 	if (r->on_device)
 		all->backend->release(r->on_device);
 	timed_forget(all, r);
-	for (uint32_t i = 0; i < r->output_count; i++)
+	for (uint32_t i = 0; i < r->output_count; i++) {
 		room_give(all->room, r->outputs[i].bytes, r->outputs[i].len);
+		if (r->outputs[i].pool) {
+			free(r->outputs[i].pool->got);
+			free(r->outputs[i].pool->want);
+		}
+		free(r->outputs[i].pool);
+	}
 	free(r->outputs);
 	plan_free(r->plan);
 	free(r->binary);
@@ -417,6 +424,42 @@ static void watch_numbers(struct output *out, const void *want, size_t want_len,
 	out->reference = reference;
 }
 
+/* Adds the numbers to those of executions with other inputs, and compares the whole after 16 and 48 of them: few streams in all,
+ * or tails that are cut off, do not show in one. */
+static void pool_numbers(const struct plan_buffer *b, struct output *out, const struct compare_wanted *want,
+			 struct wire_compared *compared)
+{
+	size_t n = out->len / dtype_size(b->type), some = n < POOLED_ELEMENTS ? n : POOLED_ELEMENTS;
+	size_t size = some * dtype_size(b->type), want_size = some * dtype_size(want->type);
+	if (out->pool == NULL)
+		out->pool = MEM_NEW(struct runs_pool);
+	struct runs_pool *p = out->pool;
+	for (unsigned i = 0; i < p->count; i++)
+		if (strcmp(p->references[i].hex, out->reference.hex) == 0)
+			return;
+	if (p->count == WIRE_POOLED || compared->mismatched)
+		return;
+	p->got = mem_resize(p->got, p->count + 1, size);
+	p->want = mem_resize(p->want, p->count + 1, want_size);
+	memcpy(p->got + p->count * size, out->bytes, size);
+	memcpy(p->want + p->count * want_size, want->values, want_size);
+	p->references[p->count++] = out->reference;
+	if (p->count != POOLED_FIRST && p->count != WIRE_POOLED)
+		return;
+	struct plan_buffer all = *b;
+	struct compare_wanted wanted = { .type = want->type, .values = p->want, .poison = want->poison, .several = true };
+	struct wire_compared pooled;
+	all.rank = 2;
+	all.dims[0] = p->count;
+	all.dims[1] = all.ld = (int64_t)some;
+	compare_random(&all, p->got, &wanted, &pooled);
+	if (pooled.mismatched == 0)
+		return;
+	compared->mismatched = compared->elements;
+	snprintf(compared->finding, sizeof compared->finding, "in %u executions with different inputs %.180s", p->count,
+		 pooled.finding);
+}
+
 /* With the reference that came along, or the one kept by that hash. */
 static int serve_compare(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
 {
@@ -452,8 +495,10 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 					 .bounds = len > values ? (const uint8_t *)want + values : NULL,
 					 .poison = m->poison };
 	int rc = compare_with(all, r, out, &m->judgement, &wanted, compared, e);
-	if (rc == 0 && m->judgement.kind == JUDGE_DISTRIBUTION)
+	if (rc == 0 && m->judgement.kind == JUDGE_DISTRIBUTION) {
 		watch_numbers(&r->outputs[m->output], want, values, compared);
+		pool_numbers(buffer, &r->outputs[m->output], &wanted, compared);
+	}
 	return rc;
 }
 

@@ -31,6 +31,13 @@ bool runs_serves(enum wire_type type);
 
 enum { RUNS_MAX = 16 };
 
+/* The first random numbers of executions with different inputs, which show what those of one do not. */
+struct runs_pool {
+	uint8_t *got, *want;
+	unsigned count;
+	struct hash references[WIRE_POOLED]; /* by which inputs are known to differ */
+};
+
 struct output {
 	unsigned buffer; /* in the plan */
 	uint8_t *bytes;  /* logical content of the last execution, packed; from the room */
@@ -38,6 +45,7 @@ struct output {
 	bool fetched; /* bytes are those of the last execution */
 	/* DISTRIBUTION: the numbers compared last, and the reference that they were compared with */
 	struct hash numbers, reference;
+	struct runs_pool *pool; /* the same of many executions; NULL: none yet */
 };
 
 /* Outputs of a timed execution that are still to be examined. */

@@ -58,9 +58,14 @@ static struct trial_input input_of(const struct making *m)
 	};
 }
 
+static bool is_end(enum plan_values v)
+{
+	return v == PLAN_HIGH_END || v == PLAN_LOW_END;
+}
+
 static int64_t timeout_of(const struct making *m)
 {
-	return m->q->values == PLAN_INTEGERS ? INTEGERS_NS : EVAL_EXECUTE_NS;
+	return m->q->values == PLAN_INTEGERS || is_end(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
 /* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. */
@@ -111,14 +116,16 @@ static bool is_exact_round(enum plan_values v)
  * cancel. */
 static bool is_far(enum plan_values v)
 {
-	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SMALLER || v == PLAN_SPECIAL || v == PLAN_SPARSE;
+	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SMALLER || v == PLAN_SPECIAL || v == PLAN_SPARSE ||
+	       v == PLAN_EXTREME;
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
  * formula around another value than zero costs where rows are zero. */
 static double far_factor(enum plan_values v)
 {
-	return v == PLAN_OFFSET || v == PLAN_ZERO_ROWS ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
+	bool shifted = v == PLAN_OFFSET || v == PLAN_ZERO_ROWS || is_end(v) || v == PLAN_COINCIDING;
+	return shifted ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
 }
 
 static double flushed_inputs(const struct spec *spec)
@@ -346,7 +353,8 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->jump = s->jump;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
-	o->repeats = m->q->values == PLAN_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS;
+	o->repeats = m->q->values == PLAN_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
+		     m->q->values == PLAN_COINCIDING || is_end(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
@@ -369,7 +377,9 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 		[BOUND_ABSORBED] = "close the domain of the inputs, as in `x: f32[n] = random closed`",
 	};
 	enum bound_cause most = BOUND_WIDE;
-	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)s->causes[BOUND_ABSORBED], (double)o->elements))
+	/* Where the baseline itself overflows, its other elements still say something. */
+	uint64_t excused = s->causes[BOUND_ABSORBED] + (m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0);
+	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)excused, (double)o->elements))
 		return 0;
 	for (enum bound_cause c = BOUND_WIDE; c < BOUND_CAUSES; c++)
 		if (s->causes[c] > s->causes[most])
@@ -599,11 +609,13 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	free(m.raw);
 	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
-	bool integers = q->values == PLAN_INTEGERS, lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
+	bool integers = q->values == PLAN_INTEGERS || is_end(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
-		io_reference->unfit = mem_fmt(
-			"%s%s", e->text, integers ? "; an array that indexes declares its range, as in `index: i32[n] < m`" : "");
+		io_reference->unfit = mem_fmt("%s%s", e->text,
+					      q->values == PLAN_INTEGERS || (integers && lost)
+						      ? "; an array that indexes declares its range, as in `index: i32[n] < m`"
+						      : "");
 		*e = (struct err)ERR_INIT;
 		return 0;
 	}

@@ -13,6 +13,7 @@ enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
 	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
 	DELAYED_RUNS = 4, /* of the kernel with delays */
+	SEEDS = 64,       /* of random numbers: some are drawn twice, which the worker leaves out */
 };
 
 struct step {
@@ -52,6 +53,7 @@ static const struct step steps[] = {
 	{ .name = "on values 32 times as large", .why = OPEN, .values = PLAN_LARGER },
 	{ .name = "on values 1024 times smaller", .why = OPEN, .values = PLAN_SMALLER },
 	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .values = PLAN_WIDE },
+	{ .name = "on rows of huge and of tiny values", .why = OPEN, .values = PLAN_EXTREME },
 	{ .name = "on zeros, denormals, infinities and NaN",
 	  .why = "they must propagate as in the reference; a domain without them is declared as in `x: f32[n] = random closed`",
 	  .number_poison = true,
@@ -60,6 +62,9 @@ static const struct step steps[] = {
 	  .why = "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`",
 	  .values = PLAN_ZERO_ROWS },
 	{ .name = "on constant and equal rows", .values = PLAN_TIES },
+	{ .name = "on values at the upper end of their range", .values = PLAN_HIGH_END },
+	{ .name = "on values at the lower end of their range", .values = PLAN_LOW_END },
+	{ .name = "on few values that coincide", .values = PLAN_COINCIDING },
 	{ .name = "on all integers of their range",
 	  .why = "without a range that is their whole type; an index declares its range, as in `index: i32[n] < m`",
 	  .values = PLAN_INTEGERS },
@@ -178,7 +183,7 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	} else {
 		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
 		/* Nothing is missing: such values only say more about sums of products. */
-		r->needless |= unfit && strstr(unfit, REFERENCE_INEXACT);
+		r->needless |= unfit && (strstr(unfit, REFERENCE_INEXACT) || x->values == PLAN_EXTREME);
 	}
 	if (rc < 0)
 		return rc;
@@ -346,12 +351,31 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 	return rc;
 }
 
+/* Random numbers of many executions together: the worker that compares them adds them up. */
+static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct spec *spec = context_spec(r->j->baseline);
+	int rc = 0;
+	r->needless = true;
+	for (size_t i = 0; i < spec->array_count; i++)
+		r->needless &= spec->arrays[i].role == PLAN_IN || spec->arrays[i].judged.kind != JUDGE_DISTRIBUTION;
+	if (r->needless)
+		*ret_unfit = mem_str("no output is a `distribution`");
+	for (uint64_t i = 1; i <= SEEDS && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
+		struct trial_input input = { .seed = r->q->seed + i, .poison = NAN_POISON, .values = PLAN_INTEGERS };
+		check_fini(c);
+		rc = check_execution(r->j, &r->trial, &input, c, ret_unfit, e);
+	}
+	return rc;
+}
+
 /* What follows the table of steps. An error is the kernel's own failure. */
 static const struct {
 	const char *name, *what; /* completes "wrong …", and "not judged: …" */
 	int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e);
 } extras[] = {
 	{ "against A·(B·x)", "the product", check_product },
+	{ "over many seeds", "random numbers", check_many_seeds },
 	{ "on kept results", "kept results", check_reuse },
 	{ "interpreted, looking for races", "races", check_races },
 	{ "with random delays at its start and its barriers", "races with delays", check_delays },
