@@ -165,6 +165,10 @@ static void test_buffers(void)
 	none("the last group reads what the others published",
 	     KERNEL("groupshared uint last;\n", "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; DeviceMemoryBarrierWithGroupSync(); "
 	            "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"));
+	race("and needs a barrier of device memory before they do",
+	     KERNEL("groupshared uint last;\n", "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; " BARRIER " "
+	            "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"),
+	     "with no DeviceMemoryBarrier() behind the write");
 	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
 }
 

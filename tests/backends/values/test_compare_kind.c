@@ -168,6 +168,21 @@ static void test_sets(void)
 }
 
 /* Long rows are sorted in another way. */
+/* Lists of different lengths in no order, with zeros behind them. */
+static void test_filled_sets(void)
+{
+	enum { ROWS = 3, COLUMNS = 12 };
+	static const int32_t want[ROWS][COLUMNS] = { { 5, 2, 9 }, { 7 }, { 1, 8, 3, 4 } },
+			     turned[ROWS][COLUMNS] = { { 9, 5, 2 }, { 7 }, { 4, 3, 8, 1 } },
+			     gaps[ROWS][COLUMNS] = { { 5, 2, 9 }, { 7 }, { 1, 0, 8, 3, 4 } };
+	struct plan_buffer b = matrix("y", DTYPE_I32, ROWS, COLUMNS);
+	struct judgement set = { .kind = JUDGE_SET };
+	is_int(compare(&b, turned, want, set, NULL).mismatched, 0, "set: lists in another order pass");
+	struct wire_compared c = compare(&b, gaps, want, set, NULL);
+	ok(c.mismatched == 1 && strstr(c.finding, "row 2 has a gap at column 1"), "set: a list with a gap is wrong");
+	is_int(compare(&b, want, gaps, set, NULL).mismatched, 0, "set: where the reference has gaps, they are free");
+}
+
 static void test_long_sets(void)
 {
 	enum { LONG = 5000 };
@@ -323,6 +338,7 @@ int main(void)
 	test_gather();
 	test_sets();
 	test_float_sets();
+	test_filled_sets();
 	test_long_sets();
 	test_random();
 	test_mask();

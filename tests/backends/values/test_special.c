@@ -251,6 +251,33 @@ static void test_integers(void)
 	}
 }
 
+static void test_ends(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	b.lo = b.least = 1;
+	b.hi = b.most = 3;
+	b.closed = true;
+	double *high = values_of(&b, PLAN_HIGH_END), *low = values_of(&b, PLAN_LOW_END), *few = values_of(&b, PLAN_COINCIDING);
+	int steps = 0;
+	for (int i = 0; i < N; i++)
+		steps += few[i] * 4 == floor(few[i] * 4);
+	ok(between(high, N, 2.9, 3) > N / 64 * 60 && between(high, N, 1, 3) == N, "nearly all values lie at the upper end");
+	ok(between(low, N, 1, 1.1) > N / 64 * 60 && between(low, N, 1, 3) == N, "nearly all values lie at the lower end");
+	ok(steps == N && between(few, N, 1, 1) > 0 && between(few, N, 3, 3) > 0, "values that coincide are on a coarse grid");
+	free(high);
+	free(low);
+	free(few);
+	b.closed = false;
+	double *extreme = values_of(&b, PLAN_EXTREME);
+	ok(between(extreme, N, 0x1p50, 0x3p50) >= N / 2 - COLUMNS && between(extreme, N, 0x1p-50, 0x3p-50) >= N / 2 - COLUMNS,
+	   "rows are huge and tiny in turn");
+	free(extreme);
+	b = array(DTYPE_U8, ROWS, COLUMNS, PLAN_RANDOM);
+	high = values_of(&b, PLAN_HIGH_END);
+	ok(between(high, N, 255, 255) > N / 64 * 60, "nearly all integers are the largest of their type");
+	free(high);
+}
+
 static void test_other_constants(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_ONES);
@@ -382,6 +409,7 @@ int main(void)
 	test_ties_move_alike();
 	test_without_specials();
 	test_integers();
+	test_ends();
 	test_other_constants();
 	test_fills();
 	test_closed();
