@@ -364,20 +364,19 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_LARGER:
 	case PLAN_SMALLER:
+	case PLAN_EXTREME:
 		for (size_t i = 0; i < n; i++) {
-			double x = v[i] * power(values == PLAN_SMALLER ? reach->least / 2 : reach->most < 5 ? reach->most : 5);
+			bool odd = (first + i) / row_length(s) & 1;
+			double x = v[i] * power(values == PLAN_LARGER    ? reach->most < 5 ? reach->most : 5
+						: values == PLAN_EXTREME ? odd ? 0 : EXTREME
+						: odd                    ? -EXTREME
+									 : reach->least / 2);
 			v[i] = is_inside(b, x) ? x : v[i];
 		}
 		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
 			v[i] = other_constant(s, first + i, v[i]);
-		break;
-	case PLAN_EXTREME:
-		for (size_t i = 0; i < n; i++) {
-			double x = v[i] * power((first + i) / row_length(s) & 1 ? -EXTREME : EXTREME);
-			v[i] = is_inside(b, x) ? x : v[i];
-		}
 		break;
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END:

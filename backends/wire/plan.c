@@ -57,7 +57,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_INTEGERS: return !floats && varies;
 	case PLAN_EXTREME:
 		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100 &&
-		       !(b->closed && (b->least > 0x1p-60 || b->most < 0x1p60));
+		       !(b->closed && b->most < 0x1p60);
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return varies;
 	case PLAN_COINCIDING: return floats && (varies || sorted);
