@@ -124,9 +124,9 @@ static uint64_t tied(const struct stream *s, uint64_t i)
 	return row * length + column;
 }
 
-/* Whether i stands in a row of PLAN_TIES that ascends or descends, and the value there. It has one sign: where a row in order crossed
+/* Whether i stands in a row of PLAN_TIES or PLAN_NEAR_TIES that ascends or descends, and the value there. It has one sign: where a row in order crossed
  * zero, its partial sums would be far larger than their end, and no bound of a sum knows that. */
-static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
+static bool in_order(const struct stream *s, enum plan_values values, uint64_t i, double *ret_value)
 {
 	const struct plan_buffer *b = s->buffer;
 	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
@@ -138,9 +138,9 @@ static bool in_order(const struct stream *s, uint64_t i, double *ret_value)
 		width = drawn & 2 ? lo + width : -lo;
 		lo = drawn & 2 ? 0 : lo;
 	}
-	/* One pair of neighbours may have changed places: a look at some elements does not tell that from order. */
+	/* A look at some elements does not tell one such pair from order. */
 	uint64_t swapped = salted(s, PLACE, ~row) % length;
-	if (drawn & 4 && column / 2 == swapped / 2 && (column | 1) < length)
+	if (values == PLAN_NEAR_TIES && drawn & 4 && column / 2 == swapped / 2 && (column | 1) < length)
 		column ^= 1;
 	/* The elements of rows that are equal are drawn alike; others differ from row to row. */
 	double at = ((double)(int64_t)column + stream_unit(salted(s, AGAIN, from))) / (double)(int64_t)length;
@@ -329,7 +329,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	}
 	if (values < PLAN_WIDE) /* as they were when these kinds were the only ones */
 		stream_values(s, first, v, n);
-	else if (values != PLAN_TIES)
+	else if (values != PLAN_TIES && values != PLAN_NEAR_TIES)
 		stream_declared(s, first, v, n);
 	switch (values) {
 	case PLAN_EXACT:
@@ -358,19 +358,21 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = is_chosen(s, ZERO, (first + i) / row_length(s)) ? 0 : v[i];
 		break;
 	case PLAN_TIES:
+	case PLAN_NEAR_TIES:
 		for (size_t i = 0; i < n; i++)
-			if (!in_order(s, first + i, &v[i]))
+			if (!in_order(s, values, first + i, &v[i]))
 				stream_declared(s, tied(s, first + i), &v[i], 1);
 		break;
 	case PLAN_LARGER:
 	case PLAN_SMALLER:
 	case PLAN_EXTREME:
+	case PLAN_TINY:
 		for (size_t i = 0; i < n; i++) {
 			bool odd = (first + i) / row_length(s) & 1;
-			double x = v[i] * power(values == PLAN_LARGER    ? reach->most < 5 ? reach->most : 5
-						: values == PLAN_EXTREME ? odd ? 0 : EXTREME
-						: odd                    ? -EXTREME
-									 : reach->least / 2);
+			double x = v[i] * power(values == PLAN_LARGER        ? reach->most < 5 ? reach->most : 5
+						: values == PLAN_EXTREME     ? odd ? 0 : EXTREME
+						: values == PLAN_TINY && odd ? -EXTREME
+									     : reach->least / 2);
 			v[i] = is_inside(b, x) ? x : v[i];
 		}
 		break;
@@ -430,7 +432,7 @@ void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v)
 {
 	const struct plan_buffer *b = s->buffer;
-	uint64_t at = values == PLAN_TIES ? in_equal_row(s, i) : i;
+	uint64_t at = values == PLAN_TIES || values == PLAN_NEAR_TIES ? in_equal_row(s, i) : i;
 	if (values == PLAN_COINCIDING)
 		memcpy(&at, &v, sizeof at);
 	v *= 1 + amplitude * (2 * stream_unit(stream_random(key, at)) - 1);

@@ -47,13 +47,15 @@ enum plan_values {
 	PLAN_INTEGERS,        /* integers over their domain, ends included, one row of four at an end; floats as declared */
 	PLAN_OTHER_CONSTANTS, /* of inputs: zeros and ones become random numbers near them, iota is permuted */
 	PLAN_LARGER,          /* all 2^5 times as large (narrow types: what they hold) */
-	PLAN_SMALLER,         /* rows 2^10 and rows 2^50 times smaller, the same */
+	PLAN_SMALLER,         /* all 2^10 times smaller, the same */
 	PLAN_SPECIAL_HIGH,    /* as PLAN_SPECIAL, but infinities are large numbers of their sign, and NaN are large ones */
 	PLAN_SPECIAL_LOW,     /* the same, but NaN are large negative ones */
 	PLAN_EXTREME,         /* every other row 2^50 times as large */
 	PLAN_HIGH_END,   /* all but one of 64 at the upper end of their range, or a little beyond where it is open; integers too */
 	PLAN_LOW_END,    /* the same at the lower end */
 	PLAN_COINCIDING, /* a few values, the same in all arrays of one range */
+	PLAN_NEAR_TIES,  /* as PLAN_TIES, but in some rows in order two neighbours have changed places */
+	PLAN_TINY,       /* rows 2^10 and rows 2^50 times smaller (narrow types: as PLAN_SMALLER) */
 	PLAN_VALUES,     /* their number */
 };
 

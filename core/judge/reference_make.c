@@ -116,8 +116,7 @@ static bool is_exact_round(enum plan_values v)
  * cancel. */
 static bool is_far(enum plan_values v)
 {
-	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_SMALLER || v == PLAN_SPECIAL || v == PLAN_SPARSE ||
-	       v == PLAN_EXTREME;
+	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_TINY || v == PLAN_SPECIAL || v == PLAN_SPARSE || v == PLAN_EXTREME;
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
@@ -353,7 +352,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->jump = s->jump;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
-	o->repeats = m->q->values == PLAN_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
+	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
 		     m->q->values == PLAN_COINCIDING || is_end(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)

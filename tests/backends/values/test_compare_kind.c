@@ -167,7 +167,6 @@ static void test_sets(void)
 	is_int(compare(&b, falling, want, down, NULL).mismatched, 0, "permutation descending passes");
 }
 
-/* Long rows are sorted in another way. */
 /* Lists of different lengths in no order, with zeros behind them. */
 static void test_filled_sets(void)
 {
@@ -183,6 +182,7 @@ static void test_filled_sets(void)
 	is_int(compare(&b, want, gaps, set, NULL).mismatched, 0, "set: where the reference has gaps, they are free");
 }
 
+/* Long rows are sorted in another way. */
 static void test_long_sets(void)
 {
 	enum { LONG = 5000 };
