@@ -134,7 +134,7 @@ refused 1 "no function scole" validate misnamed
 logged "no function scole" "a kernel name that does not exist"
 is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 "a missing kernel name is kept as failed validations"
 sed 's/{A, C, n}/{A, n}/' "$T/s.peak.md" | create fewer >/dev/null
-refuses validate '{"at":"fewer"}' "that host code passes to its launch" "arguments that do not fit the kernel"
+refuses validate '{"at":"fewer"}' "pass each launch what any kernel uses" "arguments that do not fit the kernel"
 sed 's/{A, C, n}/{A, C, q}/' "$T/s.peak.md" | create unknown >/dev/null
 refuses validate '{"at":"unknown"}' "argument q has no value" "an argument that does not exist"
 sed 's/^launch/invalid("never \\xff so")\nlaunch/' "$T/s.peak.md" | create pruned >/dev/null
