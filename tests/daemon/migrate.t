@@ -29,11 +29,16 @@ for table in tables:
         db.execute("INSERT INTO %s (%s) SELECT %s FROM whole.%s" % (table, columns, columns, table))
 db.commit()
 PYTHON
+# Older versions did not record times of pairs, from which speed-ups come.
+without_pairs()
+{
+	sed 's|GFLOP/s.* (n=|GFLOP/s (n=|' "$1"
+}
 for version in $(seq $((newest - 1))); do
 	old=$T/v$version.db
 	python3 "$T/older.py" "$root" "$version" "$T/whole.db" "$old" 2>"$T/err"
 	"$peakd" workflow log scale --db "$old" >"$T/out" 2>&1
-	is "$(cat "$T/out")" "$(cat "$T/log")" "a database of version $version shows the same log" "$(cat "$T/err")"
+	is "$(without_pairs "$T/out")" "$(without_pairs "$T/log")" "a database of version $version shows the same log" "$(cat "$T/err")"
 	is "$(sqlite3 "$old" "PRAGMA user_version")" "$newest" "a database of version $version is brought up to date"
 	"$peakd" check --db "$old" >"$T/out" 2>&1
 	is $? 0 "a database of version $version is whole after the migration" "$(cat "$T/out")"
