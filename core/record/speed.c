@@ -44,7 +44,8 @@ char *speed_text(const struct speed_ratio *r, char text[SPEED_TEXT])
 	else if (speed_unclear(r) && !(r->low < r->high))
 		snprintf(text, SPEED_TEXT, "unclear (too few pairs)");
 	else if (speed_unclear(r))
-		snprintf(text, SPEED_TEXT, r->low > 1 ? "unclear (%.2f-%.2f), at least %.2fx" : "unclear (%.2f-%.2f)", r->low,
+		snprintf(text, SPEED_TEXT,
+			 strcmp(r->verdict, "faster") == 0 ? "unclear (%.2f-%.2f), at least %.2fx" : "unclear (%.2f-%.2f)", r->low,
 			 r->high, r->low);
 	else
 		snprintf(text, SPEED_TEXT, "%.2fx (%.2f-%.2f)", r->times, r->low, r->high);

@@ -98,6 +98,8 @@ int main(void)
 	is_str(speed_text(&wide, text), "unclear (1.10-1.80), at least 1.10x",
 	       "a wide interval is unclear; where all of it is faster, the least is told");
 	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "so is one on both sides");
+	const struct speed_ratio undecided = { 1.06, 1.01, 1.11, (char *)"unclear" };
+	is_str(speed_text(&undecided, text), "unclear (1.01-1.11)", "where the verdict is unclear, no least is told");
 	fixture_fini(&f);
 	return tap_done();
 }
