@@ -73,7 +73,7 @@ static int buffers_new(const struct plan *plan, uint64_t seed, uint8_t ***ret_bu
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		buffers[i] = mem_new(b->bytes + 1, 1);
-		if (b->role == PLAN_IN || b->role == PLAN_INOUT)
+		if (plan_is_input(b))
 			fill_buffer(b, seed, buffers[i]);
 		else if (b->role == PLAN_TABLE)
 			memcpy(buffers[i], b->table, b->bytes);
@@ -357,7 +357,7 @@ static const char *difference(const struct run *a, const struct run *b)
 	bool comparable = !(a->ended || b->ended) || (a->budget == b->budget && a->groups == b->groups);
 	for (size_t i = 0; comparable && i < a->plan->buffer_count; i++) {
 		const struct plan_buffer *x = &a->plan->buffers[i];
-		if ((x->role == PLAN_OUT || x->role == PLAN_INOUT) && memcmp(a->buffers[i], b->buffers[i], x->bytes) != 0)
+		if (plan_is_output(x) && memcmp(a->buffers[i], b->buffers[i], x->bytes) != 0)
 			return x->name;
 	}
 	return NULL;

@@ -109,7 +109,7 @@ static int check_buffer(const struct plan_buffer *b, struct err *e)
 	if (elements * dtype_size(b->type) > b->bytes)
 		return err_set(e, ERR_INPUT, "%llu bytes do not hold its shape of %llu elements of %s",
 			       (unsigned long long)b->bytes, (unsigned long long)elements, dtype_name(b->type));
-	bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
+	bool filled = plan_is_input(b);
 	bool ranged = b->fill == PLAN_RANDOM || b->fill == PLAN_SORTED;
 	if (filled && ranged && !(isfinite(b->lo) && isfinite(b->hi) && b->lo <= b->hi))
 		return err_set(e, ERR_INPUT, "%s(%g,%g) is not a range; write finite bounds, the lower one first",

@@ -75,6 +75,16 @@ struct plan_buffer {
 	void *table;                 /* PLAN_TABLE: `bytes` bytes; else NULL */
 };
 
+/* Filled before an execution, or compared after it; an inout is both. */
+static inline bool plan_is_input(const struct plan_buffer *b)
+{
+	return b->role == PLAN_IN || b->role == PLAN_INOUT;
+}
+static inline bool plan_is_output(const struct plan_buffer *b)
+{
+	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
+}
+
 /* Whether the domain holds `count` integers in a row from 0 on, or from its end on, and the first. */
 static inline bool plan_integers(const struct plan_buffer *b, int count, double *ret_first)
 {

@@ -57,7 +57,7 @@ static int new_run(const struct runs *all, struct plan *take_plan, uint32_t *ret
 	r->plan = take_plan;
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
-		if (b->role == PLAN_OUT || b->role == PLAN_INOUT)
+		if (plan_is_output(b))
 			*MEM_PUSH(r->outputs, r->output_count) =
 				(struct output){ .buffer = i, .len = plan_buffer_logical(b) * dtype_size(b->type) };
 	}

@@ -218,16 +218,6 @@ static int receive(const struct transfer *t, void *to, size_t len, struct err *e
 
 /* --- question and answer ------------------------------------------------------------------------------------------------------------ */
 
-static bool is_input(const struct plan_buffer *b)
-{
-	return b->role == PLAN_IN || b->role == PLAN_INOUT;
-}
-
-static bool is_output(const struct plan_buffer *b)
-{
-	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
-}
-
 static enum dtype type_of(const struct oracle_question *q, const struct plan_buffer *b)
 {
 	return q->in_double && dtype_is_float(b->type) ? DTYPE_F64 : b->type;
@@ -260,9 +250,9 @@ static char *question_line(const struct oracle_question *q)
 	json_t *inputs = json_array(), *outputs = json_array(), *params = json_object();
 	for (size_t i = 0; i < q->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &q->plan->buffers[i];
-		if (is_input(b))
+		if (plan_is_input(b))
 			json_array_append_new(inputs, array_of(q, b));
-		if (is_output(b))
+		if (plan_is_output(b))
 			json_array_append_new(outputs, array_of(q, b));
 	}
 	for (size_t i = 0; i < q->params->count; i++) {
@@ -287,7 +277,7 @@ static int send_inputs(const struct oracle_question *q, const struct transfer *t
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
 		struct plan_buffer b = q->plan->buffers[i];
-		if (!is_input(&b))
+		if (!plan_is_input(&b))
 			continue;
 		b.rounded = b.type;
 		b.type = type_of(q, &b);
@@ -333,7 +323,7 @@ static int receive_outputs(const struct oracle_question *q, const struct transfe
 	const char *by = json_string_value(json_object_get(line, "by"));
 	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &q->plan->buffers[i];
-		if (!is_output(b))
+		if (!plan_is_output(b))
 			continue;
 		struct oracle_output *o = MEM_PUSH(io_answer->outputs, io_answer->count);
 		*o = (struct oracle_output){ .type = type_of(q, b) };

@@ -149,7 +149,7 @@ static bool applies(const struct plan *plan, enum plan_values values)
 {
 	bool any = values == PLAN_DECLARED;
 	for (size_t i = 0; i < plan->buffer_count; i++)
-		if (plan->buffers[i].role == PLAN_IN || plan->buffers[i].role == PLAN_INOUT)
+		if (plan_is_input(&plan->buffers[i]))
 			any |= plan_values_apply(&plan->buffers[i], values);
 	return any;
 }

@@ -334,7 +334,7 @@ static int run_resident(const struct choosing *c, struct resident_run *r, const 
 	r->exact = rc == 0;
 	for (size_t i = 0; rc == 0 && i < plain->buffer_count; i++) {
 		const struct plan_buffer *b = &plain->buffers[i];
-		if (b->role != PLAN_OUT && b->role != PLAN_INOUT)
+		if (!plan_is_output(b))
 			continue;
 		struct wire_truth step = {
 			.run = t.run, .output = k, .step = r->which, .limits = bound_limits_of(b->type, &rules, 1, true)
@@ -477,7 +477,7 @@ static int ask(const struct choosing *c, const struct plan *plan, bool in_double
 		return rc;
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (b->role != PLAN_OUT && b->role != PLAN_INOUT)
+		if (!plan_is_output(b))
 			continue;
 		struct output o = { .name = mem_str(b->name), .type = b->type, .n = plan_buffer_logical(b) };
 		o.v = MEM_NEW_N(double, o.n + 1);

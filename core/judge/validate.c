@@ -112,9 +112,7 @@ static uint64_t plan_bytes(const struct plan *plan, bool outputs)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < plan->buffer_count; i++)
-		bytes += !outputs || plan->buffers[i].role == PLAN_OUT || plan->buffers[i].role == PLAN_INOUT
-				 ? plan->buffers[i].bytes
-				 : 0;
+		bytes += !outputs || plan_is_output(&plan->buffers[i]) ? plan->buffers[i].bytes : 0;
 	return bytes;
 }
 

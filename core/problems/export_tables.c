@@ -73,7 +73,7 @@ static int add_buffers(const struct plan *plan, const char *stem, struct buf *ou
 	buf_addf(out, "static const struct peakd_buffer %s_buffers[] = {\n", stem);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		bool filled = b->role == PLAN_IN || b->role == PLAN_INOUT;
+		bool filled = plan_is_input(b);
 		buf_addf(out, "\t{ \"%s\", %s, %s, %zu, %u, ", b->name, roles[b->role], types[b->type].code,
 			 8 * dtype_size(b->type), b->rank);
 		add_numbers(out, b->dims, sizeof *b->dims, PLAN_RANK_MAX);

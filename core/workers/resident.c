@@ -14,7 +14,7 @@ bool resident_suits(const struct facts *facts, const struct plan *plan)
 		return false;
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		bool output = b->role == PLAN_OUT || b->role == PLAN_INOUT;
+		bool output = plan_is_output(b);
 		/* What integers owe to rounding is judged on the host. */
 		if (output && !dtype_is_float(b->type))
 			return false;

@@ -235,23 +235,18 @@ char *variant_describe(const struct variant *v)
 	return buf_steal(&out);
 }
 
-static bool is_output(const struct plan_buffer *b)
-{
-	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
-}
-
 size_t variant_output_count(const struct variant *v)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < v->plan->buffer_count; i++)
-		n += is_output(&v->plan->buffers[i]);
+		n += plan_is_output(&v->plan->buffers[i]);
 	return n;
 }
 
 const struct plan_buffer *variant_output(const struct variant *v, size_t k)
 {
 	for (size_t i = 0; i < v->plan->buffer_count; i++)
-		if (is_output(&v->plan->buffers[i]) && k-- == 0)
+		if (plan_is_output(&v->plan->buffers[i]) && k-- == 0)
 			return &v->plan->buffers[i];
 	return NULL;
 }
