@@ -78,7 +78,7 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 	@$(if $(filter no,$(DEPS)),:,sh tests/source/packages.sh install $(BUILD)/deps.log $(GROUPS) && touch $@)
 
 # --- files that are compiled in: each becomes a C string (base/embedded.h) ----------------------------------------------
-EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/tools/*.md $(addprefix core/*/,*.md *.cu *.hlsl *.py */*.md */*.in)) \
+EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/page/* daemon/tools/*.md $(addprefix core/*/,*.md *.cu *.hlsl *.py */*.md */*.in)) \
 	$(wildcard backends/*/ceiling_* backends/*/scrub.ptx backends/*/scrub.hlsl))
 $(BUILD)/gen/embedded_files.h: $(EMBEDDED) tests/source/embed.sh
 	@mkdir -p $(@D)
@@ -173,7 +173,7 @@ unit: all $(if $(T),$(filter $(BUILD)/tests/$(T)%,$(TESTS)),$(TESTS)) $(HELPERS)
 bench: all $(BENCHES)
 
 #: make conformance           runs the official MCP conformance suite on mcp/ alone and on peakd (npm, network once)
-#: make clients               runs real MCP clients on mcp/ alone, then a whole workflow with peakd (npm, network once)
+#: make clients               runs real MCP clients on mcp/ alone, then a whole workflow with peakd, then the page in Chromium (network once)
 .PHONY: conformance clients
 conformance clients: $(BUILD)/tests/mcp/conformance_server $(PEAKD)
 conformance:
@@ -181,6 +181,8 @@ conformance:
 clients:
 	@BUILD='$(BUILD)' tests/mcp/clients.sh
 	@BUILD='$(BUILD)' tests/daemon/clients.sh
+	@sh tests/source/packages.sh install '$(BUILD)/deps-browser.log' browser
+	@PEAKD='$(abspath $(PEAKD))' BUILD='$(abspath $(BUILD))' prove --comments tests/daemon/page.t
 
 #: make bench-mcp             compares mcp/ with the TypeScript SDK: calls/s, latency, memory, start (npm, wrk, minutes)
 .PHONY: bench-mcp

@@ -1,5 +1,5 @@
 /* pages: see pages.h. Figures come as rows (name, labels, value) from SQL and from this process; one table says what each name means,
- * in the order of the page. Prometheus text format 0.0.4. */
+ * in the order of the page. Prometheus text format 0.0.4. The page at / is the files of daemon/page/, which speak MCP to /mcp. */
 #include "daemon/pages.h"
 
 #include <dirent.h>
@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/embedded.h"
 #include "base/mem.h"
 #include "core/judge/reference.h"
 #include "core/record/job.h"
@@ -20,19 +21,61 @@
 /* Less free space than this fails the probe, while there is still room to stop in order. */
 enum { FREE_MIN_MIB = 64 };
 
+/* --- / ------------------------------------------------------------------------------------------------------------------------------ */
+
+static const char *const scripts[] = { "base", "charts", "views", "main" };
+
+static void add_script(struct buf *out)
+{
+	for (size_t i = 0; i < MEM_COUNT(scripts); i++) {
+		char path[64];
+		snprintf(path, sizeof path, "daemon/page/%s.js", scripts[i]);
+		buf_adds(out, embedded_file(path));
+	}
+}
+
 static void page_home(void *user, struct mcp_http_page *page)
 {
-	const struct app *app = user;
-	char since[32];
+	(void)user;
 	page->content_type = "text/html; charset=utf-8";
-	buf_addf(&page->body,
-		 "<!doctype html>\n<title>peakd</title>\n<h1>peakd %s</h1>\n"
-		 "<p>Makes GPU kernels faster together with a language model; serving since %s.</p>\n"
-		 "<p>MCP is at <code>/mcp</code> (Streamable HTTP): give this address to an MCP client, or let it start "
-		 "<code>peakd stdio</code>.</p>\n"
-		 "<p><a href=\"/metrics\">/metrics</a> has figures, <a href=\"/healthz\">/healthz</a> is for probes. "
-		 "<code>peakd help</code> lists the commands.</p>\n",
-		 PEAKD_VERSION, clock_iso(app->started_ms, since));
+	page->policy =
+		"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; "
+		"form-action 'none'; frame-ancestors 'none'";
+	buf_adds(&page->body, embedded_file("daemon/page/index.html"));
+}
+
+static void page_style(void *user, struct mcp_http_page *page)
+{
+	(void)user;
+	page->content_type = "text/css; charset=utf-8";
+	buf_adds(&page->body, embedded_file("daemon/page/page.css"));
+}
+
+static void page_script(void *user, struct mcp_http_page *page)
+{
+	(void)user;
+	page->content_type = "text/javascript; charset=utf-8";
+	add_script(&page->body);
+}
+
+/* Style and script stand where the two files were named. A file has no headers, so its policy is an element. */
+void pages_whole(const char *data, struct buf *out)
+{
+	static const char style[] = "<link rel=\"stylesheet\" href=\"page.css\">\n",
+			  script[] = "<script src=\"page.js\" defer></script>\n", body_end[] = "</body>";
+	const char *html = embedded_file("daemon/page/index.html"), *at = strstr(html, style), *end = strstr(html, body_end);
+	buf_add(out, html, (size_t)(at - html));
+	buf_addf(out,
+		 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
+		 "script-src 'unsafe-inline'; img-src data:\">\n<style>\n%s</style>\n",
+		 embedded_file("daemon/page/page.css"));
+	at = strstr(at, script) + sizeof script - 1;
+	buf_add(out, at, (size_t)(end - at));
+	if (data)
+		buf_addf(out, "<script type=\"application/json\" id=\"data\">%s</script>\n", data);
+	buf_adds(out, "<script>\n");
+	add_script(out);
+	buf_addf(out, "</script>\n%s", end);
 }
 
 /* --- /healthz --------------------------------------------------------------------------------------------------------------------- */
@@ -216,8 +259,6 @@ static void page_metrics(void *user, struct mcp_http_page *page)
 }
 
 const struct mcp_http_plain pages_table[] = {
-	{ "/", page_home, 1 },
-	{ "/healthz", page_health, 1 },
-	{ "/metrics", page_metrics, 0 },
-	{ NULL, NULL, 0 },
+	{ "/", page_home, 1 },          { "/page.css", page_style, 1 },  { "/page.js", page_script, 1 },
+	{ "/healthz", page_health, 1 }, { "/metrics", page_metrics, 0 }, { NULL, NULL, 0 },
 };

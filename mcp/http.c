@@ -165,7 +165,8 @@ static enum MHD_Result serve(struct http_exchange *x, const char *path, const ch
 		struct mcp_http_page page = { .status = 200, .content_type = "text/plain; charset=utf-8" };
 		plain->get(http->config.user, &page);
 		size_t n = page.body.len;
-		return http_exchange_text(x, page.status, page.content_type, buf_steal(&page.body), n, NULL, NULL);
+		return http_exchange_text(x, page.status, page.content_type, buf_steal(&page.body), n,
+					  page.policy ? "Content-Security-Policy" : NULL, page.policy);
 	}
 	if (strcmp(path, http->config.path) != 0)
 		return http_exchange_refuse(x, MHD_HTTP_NOT_FOUND, NULL, NULL, "there is nothing here; the MCP endpoint is %s",

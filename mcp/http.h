@@ -12,10 +12,11 @@ struct mcp_http;
 struct mcp_http_page {
 	int status;               /* 200 at first */
 	const char *content_type; /* "text/plain; charset=utf-8" at first; static storage */
+	const char *policy;       /* Content-Security-Policy; NULL: none. Static storage */
 	struct buf body;          /* freed by the library */
 };
 
-/* A page beside the MCP endpoint for GET and HEAD: /healthz, /metrics, /. Handlers run on the network thread and must be
+/* A page beside the MCP endpoint for GET and HEAD: /healthz, /metrics, /, /page.js. Handlers run on the network thread and must be
  * quick. */
 struct mcp_http_plain {
 	const char *path;

@@ -164,6 +164,7 @@ enum MHD_Result http_exchange_queue(struct http_exchange *x, int status, struct 
 		MHD_add_response_header(take_response, "Mcp-Session-Id", x->opened->id);
 	if (x->connection->is_surplus)
 		MHD_add_response_header(take_response, "Connection", "close");
+	MHD_add_response_header(take_response, "X-Content-Type-Options", "nosniff");
 	http_guard_add_cors(x, take_response);
 	enum MHD_Result result = MHD_queue_response(x->mhd, (unsigned)status, take_response);
 	MHD_destroy_response(take_response);

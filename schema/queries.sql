@@ -331,6 +331,72 @@ DELETE FROM workflow WHERE id = ?1;
 -- name: workflow_names
 SELECT name FROM workflow UNION SELECT name FROM workflow_tag;
 
+-- What the page shows, each as one JSON text (core/record/workflow.c, workflow_view). ?1 is a workflow's name, a checkpoint's number or an
+-- exchange's. ?2 pages: only rows before that number, 0 for the newest. The first page is short, so that it is there at once.
+-- name: page_graph
+WITH RECURSIVE family (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM family f JOIN checkpoint_parent p ON p.parent_id = f.id),
+page AS (
+	SELECT * FROM checkpoint_parents WHERE id IN (SELECT id FROM family) AND (?2 = 0 OR id < ?2)
+	ORDER BY id DESC LIMIT iif(?2 = 0, 200, 5000))
+SELECT json_object('name', name, 'root', root_id, 'head', head_id, 'moved_ms', moved_ms,
+       'total', (SELECT count(*) FROM family),
+       'tags', json((SELECT json_group_array(json_array(t.name, t.checkpoint_id)) FROM workflow_tag t WHERE t.checkpoint_id IN (SELECT id FROM family))),
+       'rows', json((SELECT json_group_array(json_array(id, parents, by_name, status, note, created_ms)) FROM page)))
+FROM workflow WHERE name = ?1;
+
+-- Prices are those of the search that the exchange was a part of, in money for a million tokens.
+-- name: page_exchanges
+WITH RECURSIVE family (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM family f JOIN checkpoint_parent p ON p.parent_id = f.id),
+asked AS (
+	SELECT x.*, j.request AS request, coalesce(
+	       (SELECT o.request FROM decision d JOIN job o ON o.id = d.search WHERE d.transform_job = x.job_id), j.request) AS search
+	FROM exchange x LEFT JOIN job j ON j.id = x.job_id
+	WHERE (?2 = 0 OR x.id < ?2) AND (json_extract(j.request, '$.checkpoint') IN (SELECT id FROM family)
+	      OR x.context IN (SELECT context FROM checkpoint WHERE id IN (SELECT id FROM family)))
+	ORDER BY x.id DESC LIMIT 500)
+SELECT json_group_array(json_object('id', id, 'checkpoint', json_extract(request, '$.checkpoint'), 'transformation', transformation, 'pass', pass,
+       'step', step, 'attempt', attempt, 'model', model, 'provider', provider, 'finish', finish, 'outcome', outcome, 'tokens_in', tokens_in,
+       'tokens_out', tokens_out, 'tokens_cached', tokens_cached, 'latency_ms', latency_ms, 'job', job_id, 'created_ms', created_ms,
+       'price_in', json_extract(search, '$.price_in'), 'price_out', json_extract(search, '$.price_out')))
+FROM asked;
+
+-- name: page_exchange
+SELECT json_object('prompt', CAST(p.data AS TEXT), 'reply', CAST(r.data AS TEXT))
+FROM exchange x JOIN blob p ON p.hash = x.prompt LEFT JOIN blob r ON r.hash = x.reply WHERE x.id = ?1 AND ?2 >= 0;
+
+-- name: page_decisions
+WITH RECURSIVE family (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM family f JOIN checkpoint_parent p ON p.parent_id = f.id)
+SELECT json_group_array(json_object('id', id, 'search', search, 'seq', seq, 'policy', policy, 'kind', kind, 'checkpoint', checkpoint_id,
+       'made', made_id, 'transformation', transformation, 'expected_low', expected_low, 'expected_high', expected_high, 'reason', reason,
+       'outcome', outcome, 'gain', gain, 'low', low, 'high', high, 'note', note, 'seconds', seconds, 'device_seconds', device_seconds,
+       'calls', calls, 'tokens_in', tokens_in, 'tokens_out', tokens_out, 'created_ms', created_ms))
+FROM (SELECT * FROM decision WHERE checkpoint_id IN (SELECT id FROM family) AND (?2 = 0 OR id < ?2) ORDER BY id DESC LIMIT 500);
+
+-- Transformations that did not become a checkpoint.
+-- name: page_tries
+WITH RECURSIVE family (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM family f JOIN checkpoint_parent p ON p.parent_id = f.id)
+SELECT json_group_array(json_object('id', number, 'pending', id, 'checkpoint', parent_id, 'transformation', transformation, 'pass', pass, 'step', step,
+       'attempt', attempt, 'state', state, 'verdict', verdict, 'job', job_id, 'updated_ms', updated_ms))
+FROM (SELECT rowid AS number, * FROM pending WHERE parent_id IN (SELECT id FROM family) AND checkpoint_id IS NULL AND (?2 = 0 OR rowid < ?2)
+      ORDER BY rowid DESC LIMIT 500);
+
+-- name: page_profiles
+SELECT json_group_array(json_object('job', id, 'ended_ms', ended_ms, 'result', json(result)))
+FROM (SELECT * FROM job WHERE kind = 'profile' AND state = 'done' AND json_valid(result)
+      AND json_extract(request, '$.checkpoint') = CAST(?1 AS INTEGER) AND (?2 = 0 OR rowid < ?2) ORDER BY rowid DESC LIMIT 5);
+
 -- name: exchange_list
 SELECT x.id AS id, context, transformation, pass, step, attempt, text_hash, model, provider, p.data AS prompt, r.data AS reply,
        finish, outcome, tokens_in, tokens_out, tokens_cached, latency_ms, job_id, created_ms

@@ -453,3 +453,14 @@ int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, s
 	free(base);
 	return rc;
 }
+
+int workflow_view(struct db *db, const char *view, const char *of, int64_t from, char **ret_json, struct err *e)
+{
+	static const char *const queries[] = { "page_graph",     "page_exchanges", "page_exchange",
+					       "page_decisions", "page_tries",     "page_profiles" };
+	int rc = 0;
+	for (size_t i = 0; i < MEM_COUNT(queries) && rc == 0; i++)
+		if (strcmp(queries[i] + strlen("page_"), view) == 0)
+			rc = query_text(db, queries[i], QUERY(QUERY_TEXT(of), QUERY_INT(from)), ret_json, e);
+	return rc == 0 ? err_set(e, ERR_NOT_FOUND, "the page has no %s of '%s'", view, of) : rc < 0 ? rc : 0;
+}

@@ -6,17 +6,19 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "core/record/checkpoint.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/workflow.h"
 #include "core/transform/models.h"
 #include "core/workers/pool.h"
+#include "daemon/pages.h"
 #include "daemon/tools/part.h"
 #include "daemon/tools/tools.h"
 
 /* JOBS_MAX: the newest ones that completion looks through. STABLE_MS: how long clients may keep what changes with an
  * installation only. */
-enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000, DOCUMENT_MAX = 16 << 20 };
+enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000, DOCUMENT_MAX = 16 << 20, LOG_MAX = 100 };
 
 static const char *const part_names[] = { "source", "device",       "host", "macros",      "best",
 					  "tuning", "measurements", "t4",   "validations", "exchanges" };
@@ -84,6 +86,56 @@ static const struct mcp_done *checkpoint_part(struct mcp_call *call, struct db *
 static const struct mcp_done *read_checkpoint(struct mcp_call *call)
 {
 	return tools_with_db(call, checkpoint_part);
+}
+
+/* --- what the page shows (daemon/page/) ------------------------------------------------------------------------------------------- */
+
+/* Checkpoints of one tree, whose numbers stand in `ids`, as workflow log shows them; NULL: one is not there. free() */
+static char *log_text(struct db *db, const char *ids, struct err *e)
+{
+	struct checkpoint_list log = { .count = 0 };
+	while (*ids && log.count < LOG_MAX && e->code == ERR_NONE) {
+		struct checkpoint c;
+		char *end;
+		if (checkpoint_get(db, strtoll(ids, &end, 10), &c, e) == 0)
+			*MEM_PUSH(log.at, log.count) = c;
+		ids = *end ? end + 1 : end;
+	}
+	json_t *rows = tools_show_log(db, &log, log.count);
+	char *text = e->code == ERR_NONE ? json_dumps(rows, JSON_COMPACT) : NULL;
+	json_decref(rows);
+	checkpoint_list_fini(&log);
+	return text;
+}
+
+static const struct mcp_done *page_view(struct mcp_call *call, struct db *db)
+{
+	const char *view = mcp_call_variable(call, "view"), *of = mcp_call_variable(call, "of");
+	struct err e = ERR_INIT;
+	char *text = NULL;
+	if (strcmp(view, "log") == 0)
+		text = log_text(db, of, &e);
+	else
+		workflow_view(db, view, of, strtoll(mcp_call_variable(call, "from"), NULL, 10), &text, &e);
+	if (text == NULL)
+		return mcp_call_reply_absent(call, e.text);
+	const struct mcp_done *done = mcp_call_reply_text(call, "application/json", text);
+	free(text);
+	return done;
+}
+
+static const struct mcp_done *read_view(struct mcp_call *call)
+{
+	return tools_with_db(call, page_view);
+}
+
+static const struct mcp_done *read_page(struct mcp_call *call)
+{
+	struct buf page = BUF_INIT;
+	pages_whole(NULL, &page);
+	const struct mcp_done *done = mcp_call_reply_text(call, NULL, buf_text(&page));
+	buf_fini(&page);
+	return done;
 }
 
 static const struct mcp_done *read_transformation(struct mcp_call *call)
@@ -198,6 +250,8 @@ const struct mcp_resource resources_table[] = {
 	  read_document, STABLE_MS },
 	{ "peak://docs/transformations", "transformations-format", "The transformation format",
 	  "How a natural transformation is written", "text/markdown", read_document, STABLE_MS },
+	{ "ui://peakd/workflow", "page", "The page", "Workflows, checkpoints, tuning and jobs, for hosts of MCP Apps",
+	  "text/html;profile=mcp-app", read_page, STABLE_MS },
 	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },
 };
 
@@ -216,6 +270,9 @@ const struct mcp_template resources_templates[] = {
 	{ "peak://note/{note}", "note", "An expert's note", NULL, "text/markdown", tools_knowledge_show, 0 },
 	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name",
 	  "application/json", read_model, 0 },
+	{ "peak://page/{view}/{of}/{from}", "page-view", "What the page shows",
+	  "view: graph, exchanges, decisions or tries of a workflow; log or profiles of a checkpoint; from: 0", "application/json",
+	  read_view, 0 },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job, 0 },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log, 0 },
 	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },

@@ -171,8 +171,9 @@ static char *job_text(const struct job *job, const char *message, const char *re
 				       job->error_text ? job->error_text : "nothing is kept");
 		return mem_fmt("job %s (%s) was cancelled; its measurements are kept\n%s", job->id, job->kind, result);
 	case JOB_INTERRUPTED:
-		return mem_fmt("job %s (%s) was interrupted when the daemon ended; job_control with action \"resume\" runs it again",
-			       job->id, job->kind);
+		return mem_fmt(
+			"job %s (%s) was interrupted when the daemon ended; job_control with action \"resume\" runs it again",
+			job->id, job->kind);
 	}
 	return mem_str("");
 }
@@ -349,10 +350,10 @@ static json_t *checkpoint_json(struct db *db, const struct checkpoint *c, int64_
 json_t *tools_show_log(struct db *db, const struct checkpoint_list *log, size_t limit)
 {
 	json_t *list = json_array();
-	int64_t root = log->count ? log->at[log->count - 1].id : 0;
-	for (size_t i = 0; i < log->count; i++)
-		if (log->at[i].parent_count == 0)
-			root = log->at[i].id;
+	struct err ignored = ERR_INIT;
+	int64_t root = 0;
+	if (log->count)
+		checkpoint_root(db, log->at[0].id, &root, &ignored);
 	for (size_t i = 0; i < log->count && i < limit; i++)
 		json_array_append_new(list, checkpoint_json(db, &log->at[i], root));
 	return list;

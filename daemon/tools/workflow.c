@@ -139,16 +139,14 @@ static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t
 	char *text = NULL;
 	if (what == NULL || strcmp(what, "summary") == 0) {
 		struct checkpoint_list log;
-		if (checkpoint_log(db, id, 0, &log, &e) < 0)
+		if (checkpoint_log(db, id, 1, &log, &e) < 0)
 			return tools_refuse(call, &e);
-		json_t *rows = tools_show_log(db, &log, 1), *one = json_array();
+		json_t *rows = tools_show_log(db, &log, 1);
 		struct buf line = BUF_INIT;
-		json_array_append(one, json_array_get(rows, 0));
 		log_line(json_array_get(rows, 0), &line);
 		checkpoint_list_fini(&log);
-		json_decref(rows);
 		const struct mcp_done *done = tools_reply(
-			call, db, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", one), buf_text(&line));
+			call, db, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", rows), buf_text(&line));
 		buf_fini(&line);
 		return done;
 	}

@@ -18,6 +18,9 @@ hip='libamdhip64-5 libamd-comgr2 clang-19 lld-19'
 # Optional: what the oracle of imported problems runs (docs/import.md); its tests are skipped without.
 torch='python3-torch'
 
+# Optional: the browser in which tests/daemon/page.t drives the page; it is skipped without.
+browser='chromium=chromium'
+
 # Optional: the load generator of make bench-mcp.
 bench='wrk=wrk'
 
@@ -31,7 +34,8 @@ entries()
 		hip) echo $hip ;;
 		torch) echo $torch ;;
 		bench) echo $bench ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch and bench" >&2; exit 2 ;;
+		browser) echo $browser ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch, bench and browser" >&2; exit 2 ;;
 		esac
 	done
 }

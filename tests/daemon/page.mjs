@@ -1,0 +1,95 @@
+// page: drives the page for page.t and prints TAP: page.mjs CHROMIUM FOLDER URL
+import {browse} from "./browser.mjs";
+const [program, folder, url] = process.argv.slice(2);
+let count = 0;
+function ok(good, name, ...notes) {
+	console.log(`${good ? "ok" : "not ok"} ${++count} - ${name}`);
+	if (!good) {
+		process.exitCode = 1;
+		for (const n of notes) console.log(`#   ${JSON.stringify(n)}`);
+	}
+}
+const b = await browse(program, folder);
+const at = async (hash, until) => {
+	await b.open("about:blank"); // a new document: another address behind # alone would not load one
+	await b.open(`${url}/${hash}`);
+	return b.until(until);
+};
+const text = () => b.value("document.body.innerText");
+const focused = () => b.value("(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).slice(0, 60)");
+
+await b.size(1280, 800);
+ok(await at("", "document.querySelectorAll('tbody tr').length === 3"), "the page lists the workflows", await text());
+const head = await fetch(`${url}/`);
+const policy = head.headers.get("content-security-policy") ?? "";
+ok(/default-src 'none'/.test(policy) && /script-src 'self'/.test(policy) && !/unsafe/.test(policy), "its policy allows its own files alone", policy);
+const bytes = (await Promise.all(["/", "/page.css", "/page.js"].map(async p => (await (await fetch(url + p)).arrayBuffer()).byteLength))).reduce((a, n) => a + n);
+ok(bytes <= 150000, `all its files have ${bytes} bytes, 150,000 at most`);
+ok((await text()).includes("<img src=x onerror=alert(1)>") && await b.value("!document.querySelector('img')"), "a workflow's name is text, never markup");
+
+ok(await at("#/w/scale?at=2", "document.querySelector('dd.good, dd.bad')"), "a checkpoint's verdict is shown", await text());
+ok((await text()).includes('"><script>alert(2)</script>') && (await text()).includes("<svg onload=alert(3)>") &&
+	await b.value("!document.querySelector('main script, main svg[onload]')"), "so are notes and names", await text());
+for (const [view, until] of [["Evidence", "table td .good"], ["Tuning", ".chart .dot"], ["Code", "pre.code"], ["Compare", ".diff td.add"], ["Profile", "section p.quiet"]])
+	ok(await at(`#/w/scale?at=${view === "Tuning" ? 1 : 2}&view=${view}`, `document.querySelector('${until}')`), `the view ${view} shows something`, await text());
+for (const tab of ["Speed-up", "Models", "Decisions", "Tries"])
+	ok(await at(`#/w/scale?tab=${tab}`, "document.querySelector('section[aria-label=Workflow] > :not(.quiet), section[aria-label=Workflow] p.quiet:not(:empty)')") &&
+		await b.until("!/Loading/.test(document.body.innerText)") && await b.value("!document.querySelector('[role=alert]')"), `the tab ${tab} is shown`, await text());
+ok(await at("#/devices", "document.querySelector('tbody tr')") && (await text()).includes("hlsl:0"), "devices are listed");
+ok(await at("#/jobs", "document.querySelectorAll('tbody tr').length >= 2"), "jobs are listed", await text());
+await b.value("document.querySelector('tbody a').click()");
+ok(await b.until("document.querySelector('[role=log]')?.textContent.length > 20"), "a job's events are shown", await text());
+
+// The keyboard alone.
+await at("#/w/many", "document.querySelectorAll('.row').length > 10");
+const seen = [];
+for (let i = 0; i < 12 && !/^Checkpoints of/.test(seen.at(-1) ?? ""); i++) {
+	await b.key("Tab");
+	seen.push(await focused());
+}
+ok(seen[0] === "Skip to content" && /^Checkpoints of many/.test(seen.at(-1)), "Tab leads from the link over the header to the tree", seen);
+await b.key("ArrowDown");
+await b.key("ArrowDown");
+ok(await b.until("/at=10998|at=10999/.test(location.hash)") && await b.value("document.activeElement.getAttribute('aria-activedescendant') !== 'row-11000'"),
+	"the arrow keys move through the checkpoints", await b.value("location.hash"));
+await b.key("End");
+ok(await b.until("location.hash.includes('at=1001') && document.querySelector('[aria-selected=true].row')?.id === 'row-1001'"), "End is the baseline of ten thousand", await b.value("location.hash"));
+ok(await b.value("document.querySelectorAll('.row').length < 100"), "only the rows in sight are elements");
+await b.key("Tab");
+const tab = await focused();
+await b.key("ArrowRight");
+ok(tab === "Summary" && await b.until("location.hash.includes('view=Evidence')") && await focused() === "Evidence", "the arrow keys change the view and stay on it", tab, await focused());
+ok(await b.value("[...document.querySelectorAll('button, a, input, select, [role=tree], [role=region]')].every(e => (e.getAttribute('aria-label') ?? e.textContent ?? '').trim() || e.labels?.length)"),
+	"everything that can be used has a name");
+
+// A phone, in the dark.
+await b.size(360, 740, true);
+for (const hash of ["", "#/w/scale?at=2&view=Compare", "#/w/scale?at=1&view=Tuning", "#/w/scale?tab=Speed-up", "#/w/many", "#/jobs", "#/devices"]) {
+	await at(hash, "document.querySelector('table, .row, .chart svg')");
+	ok(await b.until("document.documentElement.scrollWidth <= 360"), `360 pixels are wide enough for ${hash || "#/"}`, await b.value("document.documentElement.scrollWidth"));
+}
+ok(await b.value("getComputedStyle(document.body).backgroundColor") === "rgb(20, 23, 27)", "a dark scheme is followed");
+
+// Actions.
+await b.size(1280, 800);
+await at("#/w/scale?at=1", "document.querySelector('form input[placeholder=name]')");
+await b.value("document.querySelector('form input[placeholder=name]').value = 'first', document.querySelector('form input[placeholder=name]').form.requestSubmit()");
+ok(await b.until("[...document.querySelectorAll('.row .tag')].some(t => t.textContent === 'first')"), "a checkpoint is tagged", await text());
+await b.value("[...document.querySelectorAll('button')].find(e => /^Restore/.test(e.textContent)).click()");
+ok(await b.until("document.querySelector('#row-1 .tag.head')"), "the head is moved", await text());
+
+// How soon the first page of ten thousand stands there: the best of five, on a loaded machine by the share of a processor that work gets.
+const paints = [];
+for (let i = 0; i < 5; i++) {
+	const from = performance.now(), used = process.cpuUsage();
+	for (let cpu = 0; cpu < 30000;) cpu = Object.values(process.cpuUsage(used)).reduce((a, n) => a + n);
+	const slow = Math.max(1, (performance.now() - from) / 30);
+	await at("#/w/many", "performance.getEntriesByName('checkpoints').length && document.querySelector('.row .by')");
+	const ms = await b.value("performance.getEntriesByName('checkpoints')[0].startTime");
+	paints.push({ms: Math.round(ms), slow: +slow.toFixed(1), share: ms / slow});
+}
+const best = Math.min(...paints.map(p => p.share));
+ok(best < 200, `ten thousand checkpoints are there after ${Math.round(best)} ms, 200 at most`, paints);
+ok(b.errors.length === 0, "nothing was written to the console as an error or a warning", b.errors);
+await b.close();
+console.log(`1..${count}`);
