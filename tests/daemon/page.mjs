@@ -75,7 +75,9 @@ await b.size(1280, 800);
 await at("#/w/scale?at=1", "document.querySelector('form input[placeholder=name]')");
 await b.value("document.querySelector('form input[placeholder=name]').value = 'first', document.querySelector('form input[placeholder=name]').form.requestSubmit()");
 ok(await b.until("[...document.querySelectorAll('.row .tag')].some(t => t.textContent === 'first')"), "a checkpoint is tagged", await text());
-await b.value("[...document.querySelectorAll('button')].find(e => /^Restore/.test(e.textContent)).click()");
+const restore = "[...document.querySelectorAll('button')].find(e => /^Restore/.test(e.textContent))";
+await b.until(restore); // the page comes up anew after the tag
+await b.value(`${restore}.click()`);
 ok(await b.until("document.querySelector('#row-1 .tag.head')"), "the head is moved", await text());
 
 // How soon the first page of ten thousand stands there: the best of five, on a loaded machine by the share of a processor that work gets.
