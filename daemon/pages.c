@@ -72,7 +72,11 @@ void pages_whole(const char *data, struct buf *out)
 	at = strstr(at, script) + sizeof script - 1;
 	buf_add(out, at, (size_t)(end - at));
 	if (data)
-		buf_addf(out, "<script type=\"application/json\" id=\"data\">%s</script>\n", data);
+		buf_adds(out, "<script type=\"application/json\" id=\"data\">");
+	for (const char *c = data; c && *c; c++)
+		buf_addf(out, *c == '<' ? "\\u003c" : "%c", *c);
+	if (data)
+		buf_adds(out, "</script>\n");
 	buf_adds(out, "<script>\n");
 	add_script(out);
 	buf_addf(out, "</script>\n%s", end);

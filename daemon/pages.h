@@ -8,8 +8,8 @@
 /* For mcp_http_config.plain, with the app as its user. /metrics needs the token, the others do not: the page holds no data of its own. */
 extern const struct mcp_http_plain pages_table[];
 
-/* Appends the page as one HTML file, for hosts of MCP Apps and for reading offline. data: the JSON that it shows, with every '<' escaped;
- * NULL: it asks the host. */
+/* Appends the page as one HTML file, for hosts of MCP Apps and for reading offline. data: the JSON that it shows; NULL: it asks the
+ * host. */
 void pages_whole(const char *data, struct buf *out);
 
 #endif

@@ -46,11 +46,12 @@ const roundTime = ns => duration(ns).replace(/\.?0+ /, " ");
 const when = ms => { const d = new Date(ms); return Number.isNaN(+d) ? "" : d.toISOString().slice(0, 16).replace("T", " "); };
 const isUnclear = (verdict, low, high) => verdict === "unclear" || !(high <= low * 1.5);
 // A ratio with its interval, as peakd says it everywhere: one whose interval is wide says little.
-function speedText(row, name) {
+function speedParts(row, name) {
 	const [times, low, high, verdict] = ["", "_low", "_high", "_verdict"].map(end => row[name + end]);
-	if (!verdict || !Number.isFinite(times)) return "";
-	return isUnclear(verdict, low, high) ? `unclear (${low.toFixed(2)}–${high.toFixed(2)})` : `${times.toFixed(2)}× (${low.toFixed(2)}–${high.toFixed(2)})`;
+	if (!verdict || !Number.isFinite(times)) return ["", ""];
+	return [isUnclear(verdict, low, high) ? "unclear" : `${times.toFixed(2)}×`, ` (${low.toFixed(2)}–${high.toFixed(2)})`];
 }
+const speedText = (row, name) => speedParts(row, name).join("");
 
 // RFC 4180, with a header line: an array of objects of texts.
 function readCsv(text) {
@@ -71,7 +72,7 @@ function readCsv(text) {
 // --- reading peakd -----------------------------------------------------------------------------------------------------
 
 const META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}};
-const baked = byId("data") ? JSON.parse(byId("data").textContent) : null;
+const baked = byId("data") ? JSON.parse(byId("data").textContent) : null; // {name, made_ms, log: [...], read: {uri: text}}
 const framed = !baked && window.parent !== window;
 let tokenAsked = null; // a promise while the form is shown
 
@@ -148,7 +149,15 @@ if (framed) window.addEventListener("message", e => {
 });
 async function joinHost() {
 	await askHost("ui/initialize", {protocolVersion: "2026-01-26", appInfo: {name: "peakd", version: "1"}, appCapabilities: {}});
-	window.parent.postMessage({jsonrpc: "2.0", method: "ui/notifications/initialized", params: {}}, "*");
+	for (const [method, params] of [["ui/notifications/initialized", {}], ["ui/notifications/size-changed", {height: 720}]])
+		window.parent.postMessage({jsonrpc: "2.0", method, params}, "*");
+	// A frame's links are relative to the host's address.
+	document.addEventListener("click", e => {
+		const link = e.target.closest('a[href^="#"]');
+		if (!link) return;
+		e.preventDefault();
+		location.hash = link.getAttribute("href");
+	});
 }
 
 async function ask(method, params, name, options = {}) {
@@ -162,8 +171,9 @@ const call = async (tool, args, options) => (await ask("tools/call", {name: tool
 // A resource's text.
 async function read(uri) {
 	if (baked) {
-		if (!(uri in baked.read)) throw new Error("this part is not in the file: open the page of the daemon");
-		return baked.read[uri];
+		const text = baked.read[decodeURIComponent(uri)];
+		if (text === undefined) throw new Error("this is not in the file: see the page of the daemon");
+		return text;
 	}
 	return (await ask("resources/read", {uri}, uri)).contents[0].text;
 }

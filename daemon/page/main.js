@@ -45,7 +45,7 @@ class Workflow {
 	}
 	// The rest in the background.
 	async loadRest(from, onPage) {
-		while (from && this.rows.size < this.total) {
+		while (from && !baked && this.rows.size < this.total) {
 			from = await this.load(from);
 			onPage();
 		}
@@ -79,7 +79,7 @@ class Workflow {
 	async speeds(ids) {
 		const missing = ids.filter(id => !this.logs.has(id));
 		for (let i = 0; i < missing.length; i += 25) {
-			const rows = baked ? missing.map(id => baked.logs[id]).filter(Boolean) : JSON.parse(await read(`peak://page/log/${missing.slice(i, i + 25).join("+")}/0`));
+			const rows = baked ? baked.log : JSON.parse(await read(`peak://page/log/${missing.slice(i, i + 25).join("+")}/0`));
 			for (const row of rows) this.logs.set(row.id, row);
 		}
 		return ids.map(id => this.logs.get(id)).filter(Boolean);
@@ -112,13 +112,13 @@ function tree(w, chosen, open) {
 		if (wanted.length) await w.speeds(wanted).then(() => draw(), e => say(e.message));
 	};
 	const line = (o, i) => {
-		const r = w.rows.get(o.id), best = w.logs.get(o.id)?.best[0], speed = best ? speedText(best, "speedup") : "";
+		const r = w.rows.get(o.id), best = w.logs.get(o.id)?.best[0], [times, interval] = best ? speedParts(best, "speedup") : ["", ""];
 		return h("div", {class: `row ${r.status}`, id: `row-${o.id}`, role: "treeitem", "aria-level": o.depth + 1, "aria-selected": i === at ? "true" : "false",
-			"aria-setsize": w.order.length, "aria-posinset": i + 1, "aria-label": `checkpoint ${o.id}, ${r.by}, ${r.status}${o.id === w.head ? ", head" : ""}${best ? `, ${duration(best.median_ns)}, ${speed}` : ""}`,
+			"aria-setsize": w.order.length, "aria-posinset": i + 1, "aria-label": `checkpoint ${o.id}, ${r.by}, ${r.status}${o.id === w.head ? ", head" : ""}${best ? `, ${duration(best.median_ns)}, ${times}${interval}` : ""}`,
 			onclick: () => { move(i); open(o.id); }},
 		h("span", null, h("span", {class: "id"}, o.id), h("span", {class: "by"}, r.by), o.id === w.head ? h("span", {class: "tag head"}, "head") : null,
 			(w.tags.get(o.id) ?? []).map(t => h("span", {class: "tag"}, t))),
-		h("span", {class: "n"}, best ? duration(best.median_ns) : ""), h("span", {class: "n"}, speed));
+		h("span", {class: "n"}, best ? duration(best.median_ns) : ""), h("span", {class: "n"}, times, h("span", {class: "interval"}, interval)));
 	};
 	let timer = 0;
 	const draw = () => {
@@ -152,7 +152,7 @@ async function pageWorkflow(main, name) {
 	if (shown?.w.name === name && main.contains(shown.place)) return shown.update();
 	const w = new Workflow(name), next = await w.load(), place = h("div");
 	const detail = h("section", {"aria-label": "Checkpoint"}), rest = h("section", {"aria-label": "Workflow"});
-	const title = h("h1", null, name), count = h("p", {class: "quiet"}), bar = h("div"), split = h("div", {class: "split"});
+	const title = h("h1", null, name), count = h("p", {class: "quiet"}), save = baked || framed ? null : h("button", {onclick: () => saveFile(name)}, "Save as a file"), bar = h("div"), split = h("div", {class: "split"});
 	const at = () => +hashQuery().get("at") || w.head;
 	const list = tree(w, at(), id => { location.hash = here({at: id}); });
 	let last = "";
@@ -160,7 +160,7 @@ async function pageWorkflow(main, name) {
 		const query = hashQuery(), tab = query.get("tab") ?? "Checkpoints", viewName = query.get("view") ?? "Summary", id = at();
 		if (last === location.hash) return;
 		last = location.hash;
-		count.textContent = `${w.total} checkpoint${w.total === 1 ? "" : "s"}, head #${w.head}`;
+		count.textContent = `${w.total} checkpoint${w.total === 1 ? "" : "s"}, head #${w.head}${baked && w.total > w.rows.size ? `; the newest ${w.rows.size} are in this file` : ""}`;
 		const focused = bar.contains(document.activeElement), focusedView = detail.firstChild?.contains(document.activeElement);
 		bar.replaceChildren(tabs("Workflow", WORKFLOW_VIEWS.map(v => v[0]), tab, n => { location.hash = here({tab: n === "Checkpoints" ? null : n}); }));
 		if (focused) bar.querySelector("[aria-selected=true]").focus();
@@ -178,7 +178,7 @@ async function pageWorkflow(main, name) {
 	};
 	w.reload = () => { shown = null; route(); };
 	split.append(list, detail);
-	place.append(title, count, bar, split, rest);
+	place.append(title, h("div", {class: "tools"}, count, save), bar, split, rest);
 	main.replaceChildren(place);
 	shown = {w, place, update};
 	update();
@@ -186,9 +186,19 @@ async function pageWorkflow(main, name) {
 	w.loadRest(next, () => list.redraw()).catch(e => say(e.message));
 }
 
+// One HTML file with this page and the newest checkpoints inside, to be read without a daemon.
+async function saveFile(name) {
+	const file = await read(`peak://page/file/${encodeURIComponent(name)}/0`).catch(e => say(e.message));
+	if (!file) return;
+	const link = h("a", {href: URL.createObjectURL(new Blob([file], {type: "text/html"})), download: `${name.replace(/[^\w.-]/g, "_")}.html`});
+	link.click();
+	URL.revokeObjectURL(link.href);
+	say(`${link.download} is saved`);
+}
+
 async function pageWorkflows(main) {
-	const rows = baked ? [baked.workflow] : [];
-	for (let cursor; !baked;) {
+	const rows = [];
+	for (let cursor;;) {
 		const answer = await call("workflow", {action: "list", limit: 500, ...(cursor ? {cursor} : {})});
 		rows.push(...answer.workflows);
 		if (!(cursor = answer.next)) break;
@@ -268,7 +278,7 @@ async function route() {
 	const [page = "", ...rest] = hashPath(), main = byId("main"), make = PAGES[page] ?? pageWorkflows;
 	watching?.abort();
 	watching = new AbortController();
-	byId("nav").replaceChildren(...[["", "Workflows"], ...(baked ? [] : [["jobs", "Jobs"], ["devices", "Devices"]])].map(([at, text]) =>
+	byId("nav").replaceChildren(...[["", "Workflows"], ["jobs", "Jobs"], ["devices", "Devices"]].slice(0, baked ? 0 : 3).map(([at, text]) =>
 		h("a", {href: `#/${at}`, "aria-current": (at === page || (at === "" && page === "w") || (at === "jobs" && page === "job")) ? "page" : null}, text)));
 	document.title = rest[0] ? `${rest[0]} – peakd` : "peakd";
 	try {
@@ -297,7 +307,7 @@ let toolsKnown;
 async function start() {
 	window.addEventListener("hashchange", route);
 	if (framed) await joinHost();
-	if (baked && !location.hash) location.replace(`#/w/${encodeURIComponent(baked.workflow.name)}`);
+	if (baked && hashPath()[0] !== "w") location.replace(`#/w/${encodeURIComponent(baked.name)}`);
 	toolsKnown = learnTools().catch(e => say(e.message));
 	await route();
 	if (baked) return say(`as of ${when(baked.made_ms)}`);

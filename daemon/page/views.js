@@ -77,9 +77,10 @@ async function showEvidence(w, id) {
 	const columns = [["id", r => r.id, "n"], ["verdict", r => h("span", {class: r.verdict === "failed" ? "bad" : r.verdict === "passed" ? "good" : null}, r.verdict)],
 		["validator", r => r.validator], ["size", r => r.size_kind], ["error / bound", r => r.error && r.tolerance ? digits(r.error / r.tolerance) : "", "n"],
 		["error", r => r.error ? digits(+r.error) : "", "n"], ["bound", r => r.tolerance ? digits(+r.tolerance) : "", "n"],
-		["parameters", r => r.params, "mono long"], ["reason", r => r.reason ? longText(short(r.reason, 1000)) : "", "long"]];
-	return [bad.length ? [h("h2", null, `Failed and skipped (${bad.length})`), table("Failed and skipped validations", columns, bad.slice(0, 200))] : null,
-		h("h2", null, `Passed (${rows.length - bad.length})`), table("Passed validations", columns, rows.filter(r => r.verdict === "passed").slice(0, 200))];
+		["parameters", r => r.params, "mono long"]];
+	const reason = ["reason", r => r.reason ? longText(short(r.reason, 1000)) : "", "long"], good = rows.filter(r => r.verdict === "passed");
+	return [bad.length ? [h("h2", null, `Failed and skipped (${bad.length})`), table("Failed and skipped validations", [columns[0], columns[1], reason, ...columns.slice(2)], bad.slice(0, 200))] : null,
+		h("h2", null, `Passed (${good.length})`), table("Passed validations", good.some(r => r.reason) ? [...columns, reason] : columns, good.slice(0, 200))];
 }
 
 const tuning = {axis: "", logX: true, logY: true, top: 10, group: ""}; // stays while checkpoints change

@@ -108,6 +108,62 @@ static char *log_text(struct db *db, const char *ids, struct err *e)
 	return text;
 }
 
+static void put(json_t *object, char *take_text, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void put(json_t *object, char *take_text, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	char *key = mem_fmtv(fmt, ap);
+	va_end(ap);
+	json_object_set_new(object, key, json_string(take_text));
+	free(key);
+	free(take_text);
+}
+
+/* The page as one file with what it would read of a workflow and its newest checkpoints, by address (baked in daemon/page/base.js). */
+static char *file_text(struct db *db, const char *name, struct err *e)
+{
+	static const char *const views[] = { "graph", "exchanges", "decisions", "tries" };
+	static const char *const parts[] = { "source", "validations", "measurements", "tuning" };
+	json_t *texts = json_object(), *graph, *row;
+	struct buf ids = BUF_INIT, file = BUF_INIT;
+	char *text, id[24], *log = NULL;
+	size_t i;
+	for (size_t v = 0; v < MEM_COUNT(views) && e->code == ERR_NONE; v++)
+		if (workflow_view(db, views[v], name, 0, &text, e) == 0)
+			put(texts, text, "peak://page/%s/%s/0", views[v], name);
+	text = mem_fmt("peak://page/graph/%s/0", name);
+	graph = json_loads(e->code ? "{}" : json_string_value(json_object_get(texts, text)), 0, NULL);
+	free(text);
+	json_array_foreach(json_object_get(graph, "rows"), i, row)
+	{
+		struct err none = ERR_INIT;
+		int64_t checkpoint = json_integer_value(json_array_get(row, 0));
+		if (i == LOG_MAX)
+			break;
+		snprintf(id, sizeof id, "%lld", (long long)checkpoint);
+		buf_addf(&ids, "%s%s", i ? "+" : "", id);
+		for (size_t p = 0; p < MEM_COUNT(parts); p++)
+			if (part_text(db, checkpoint, parts[p], &text, &none) == 0)
+				put(texts, text, "peak://checkpoint/%s/%s", id, parts[p]);
+		if (workflow_view(db, "profiles", id, 0, &text, &none) == 0)
+			put(texts, text, "peak://page/profiles/%s/0", id);
+	}
+	if (e->code == ERR_NONE && (log = log_text(db, buf_text(&ids), e)) != NULL) {
+		json_t *data = json_pack("{s:s, s:I, s:o*, s:O}", "name", name, "made_ms", (json_int_t)clock_wall_ms(), "log",
+					 json_loads(log, 0, NULL), "read", texts);
+		text = json_dumps(data, JSON_COMPACT);
+		pages_whole(text, &file);
+		json_decref(data);
+		free(text);
+	}
+	json_decref(graph);
+	json_decref(texts);
+	buf_fini(&ids);
+	free(log);
+	return e->code == ERR_NONE ? buf_steal(&file) : NULL;
+}
+
 static const struct mcp_done *page_view(struct mcp_call *call, struct db *db)
 {
 	const char *view = mcp_call_variable(call, "view"), *of = mcp_call_variable(call, "of");
@@ -115,11 +171,13 @@ static const struct mcp_done *page_view(struct mcp_call *call, struct db *db)
 	char *text = NULL;
 	if (strcmp(view, "log") == 0)
 		text = log_text(db, of, &e);
+	else if (strcmp(view, "file") == 0)
+		text = file_text(db, of, &e);
 	else
 		workflow_view(db, view, of, strtoll(mcp_call_variable(call, "from"), NULL, 10), &text, &e);
 	if (text == NULL)
 		return mcp_call_reply_absent(call, e.text);
-	const struct mcp_done *done = mcp_call_reply_text(call, "application/json", text);
+	const struct mcp_done *done = mcp_call_reply_text(call, strcmp(view, "file") == 0 ? "text/html" : "application/json", text);
 	free(text);
 	return done;
 }
@@ -271,8 +329,9 @@ const struct mcp_template resources_templates[] = {
 	{ "peak://model/{model}", "model", "A model", "Whether transform can ask it; \"default\" is the one that needs no name",
 	  "application/json", read_model, 0 },
 	{ "peak://page/{view}/{of}/{from}", "page-view", "What the page shows",
-	  "view: graph, exchanges, decisions or tries of a workflow; log or profiles of a checkpoint; from: 0", "application/json",
-	  read_view, 0 },
+	  "view: graph, exchanges, decisions or tries of a workflow, or file: all of it as HTML; log or profiles of a checkpoint; "
+	  "from: 0",
+	  NULL, read_view, 0 },
 	{ "peak://job/{id}", "job", "A job", "Its state and result, as the job tool shows it", "application/json", read_job, 0 },
 	{ "peak://job/{id}/log", "job-log", "A job's log", "All of its events, one a line", "text/plain", read_job_log, 0 },
 	{ NULL, NULL, NULL, NULL, NULL, NULL, 0 },

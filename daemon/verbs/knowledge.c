@@ -9,18 +9,14 @@
 static int knowledge_run(const struct verb_line *line)
 {
 	const char *device = verb_get(line, "device"), *note = line->word_count ? line->words[0] : NULL;
-	struct client *client = NULL;
 	struct err e = ERR_INIT;
 	struct buf uri = BUF_INIT;
 	char *text = NULL;
 	buf_adds(&uri, note ? "peak://note/" : "peak://knowledge/");
 	buf_add_uri(&uri, note ? note : device ? device : "all");
-	int rc = client_open(line->db, &client, &e);
-	if (rc == 0)
-		rc = client_read(client, buf_text(&uri), &text, &e);
+	int rc = verbs_read(line, buf_text(&uri), &text, &e);
 	if (rc == 0)
 		fputs(text, stdout);
-	client_close(client);
 	buf_fini(&uri);
 	free(text);
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;

@@ -109,6 +109,16 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	return call_tool(line, tool, take_arguments, ret_structured == NULL, ret_structured);
 }
 
+int verbs_read(const struct verb_line *line, const char *uri, char **ret_text, struct err *e)
+{
+	struct client *client = NULL;
+	int rc = client_open(line->db, &client, e);
+	if (rc == 0)
+		rc = client_read(client, uri, ret_text, e);
+	client_close(client);
+	return rc;
+}
+
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
 #define DEVICE_OPTION                                                                                                              \
@@ -534,8 +544,10 @@ static int draft_run(const struct verb_line *line)
 	char *source = NULL;
 	json_t *answer = NULL, *lines = json_array();
 	if (ends_with(path, ".py") || ends_with(path, ".json"))
-		err_set(&e, ERR_INPUT, "%s holds no kernel: peakd import %s makes a context of a Python or JSON problem", path, path);
-	if (e.code != ERR_NONE || run_setup_read(path, &source, &e) < 0 || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
+		err_set(&e, ERR_INPUT, "%s holds no kernel: peakd import %s makes a context of a Python or JSON problem", path,
+			path);
+	if (e.code != ERR_NONE || run_setup_read(path, &source, &e) < 0 ||
+	    out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
 		json_decref(lines);
 		free(source);
 		return verb_fail(line, &e);

@@ -25,5 +25,7 @@ void verbs_copy(const struct verb_line *line, json_t *arguments, const char *opt
 /* Connects, calls and prints; returns the exit status. *ret_structured may be NULL; it is set on success only, and replaces the
  * printing. */
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured);
+/* Connects and reads a resource; *ret_text: free(). */
+int verbs_read(const struct verb_line *line, const char *uri, char **ret_text, struct err *e);
 
 #endif

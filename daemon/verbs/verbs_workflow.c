@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "core/jobs/import_results.h"
 #include "core/search/import_file.h"
+#include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
 #include "daemon/verbs/verbs.h"
 
@@ -36,6 +37,7 @@ static const struct action {
 	{ "rename", "name", "text", "NAME NEW", 2, true },
 	{ "rm", "name", NULL, "NAME", 1, true },
 	{ "export", "at", NULL, "AT", 1, false },
+	{ "page", "name", NULL, "NAME", 1, false },
 	{ "import", "at", "name", "AT FILE", 2, true },
 };
 
@@ -178,6 +180,24 @@ static int create(const struct verb_line *line)
 	return status;
 }
 
+/* --- page: a resource of the daemon's ------------------------------------------------------------------------------------------ */
+
+static int save_page(const struct verb_line *line)
+{
+	struct buf uri = BUF_INIT;
+	struct err e = ERR_INIT;
+	char *text = NULL;
+	buf_adds(&uri, "peak://page/file/");
+	buf_add_uri(&uri, line->words[1]);
+	buf_adds(&uri, "/0");
+	int rc = verbs_read(line, buf_text(&uri), &text, &e);
+	if (rc == 0)
+		rc = out_text(verb_get(line, "out"), text, verb_get(line, "force") != NULL, &e);
+	buf_fini(&uri);
+	free(text);
+	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+}
+
 /* --- the verb ---------------------------------------------------------------------------------------------------------------- */
 
 static int workflow_run(const struct verb_line *line)
@@ -197,6 +217,8 @@ static int workflow_run(const struct verb_line *line)
 		return verb_misused(line, &e);
 	if (strcmp(action->name, "create") == 0)
 		return create(line);
+	if (strcmp(action->name, "page") == 0)
+		return save_page(line);
 	json_t *arguments = json_pack("{s:s}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name);
 	if (!action->writes) /* the shell shows everything */
 		json_object_set_new(arguments, "limit", json_integer(100000000));
@@ -215,7 +237,7 @@ static int workflow_run(const struct verb_line *line)
 const struct verb verbs_workflow = {
 	.name = "workflow",
 	.words = "ACTION …",
-	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, rename, rm, export, import",
+	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, rename, rm, export, page, import",
 	.details = "  create FILE [NAME]    creates a workflow from a context file, for tune, validate and transform; "
 		   "runs nothing\n"
 		   "  list                  every workflow\n"
@@ -231,6 +253,7 @@ const struct verb verbs_workflow = {
 		   "  rename NAME NEW       gives a workflow another name\n"
 		   "  rm NAME               deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough\n"
 		   "  export AT             writes its fastest validated configurations as a library for C, PyTorch, JAX and CuPy\n"
+		   "  page NAME             prints it as one HTML file to be read without a daemon (docs/page.md)\n"
 		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
 		   "JSON, plain or gzipped):\n"
 		   "                        tunes start from them, and they are never quoted\n"
@@ -238,8 +261,9 @@ const struct verb verbs_workflow = {
 		   "NAME~2.\n",
 	.options =
 		(const struct verb_option[]){
-			{ "out", "DIR", "export: the folder for the files (default: here; docs/export.md describes them)" },
-			{ "force", NULL, "export: overwrites files" },
+			{ "out", "PATH",
+			  "export: the folder for the files (default: here; docs/export.md describes them); page: the file" },
+			{ "force", NULL, "export, page: overwrites files" },
 			{ "sizes", "SIZES", "export, import: the input size, as \"n=2048\"" },
 			{ "device", "D", "compare, export: the device whose times count" },
 			{ "json", NULL, "prints the structured answer" },

@@ -6,7 +6,8 @@ export async function browse(program, folder) {
 	const child = spawn(program, ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", `--user-data-dir=${folder}/chromium`, "about:blank"],
 	{stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"]});
-	const answers = new Map(), errors = [], waiting = [];
+	process.on("exit", () => child.kill("SIGKILL"));
+	const answers = new Map(), bound = new Map(), errors = [];
 	let last = 0, text = "", session;
 	const send = (method, params = {}) => new Promise((done, fail) => {
 		answers.set(++last, {done, fail, method});
@@ -26,7 +27,7 @@ export async function browse(program, folder) {
 			if (m.method === "Runtime.exceptionThrown") errors.push(m.params.exceptionDetails.exception?.description ?? m.params.exceptionDetails.text);
 			if (m.method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(m.params.type)) errors.push(m.params.args.map(a => a.value).join(" "));
 			if (m.method === "Log.entryAdded" && ["error", "warning"].includes(m.params.entry.level)) errors.push(`${m.params.entry.text} ${m.params.entry.url ?? ""}`);
-			for (const w of waiting.splice(0)) w.method === m.method ? w.done(m.params) : waiting.push(w);
+			if (m.method === "Runtime.bindingCalled") bound.get(m.params.name)(m.params.payload);
 		}
 	});
 	const {targetInfos} = await send("Target.getTargets");
@@ -34,11 +35,13 @@ export async function browse(program, folder) {
 	for (const domain of ["Page", "Runtime", "Log", "Network"]) await send(`${domain}.enable`);
 	const value = async expression => {
 		const r = await send("Runtime.evaluate", {expression, awaitPromise: true, returnByValue: true});
-		if (r.exceptionDetails) throw new Error(`${expression}: ${r.exceptionDetails.exception?.description}`);
+		if (r.exceptionDetails) throw new Error(`${expression.slice(0, 200)}: ${r.exceptionDetails.exception?.description}`);
 		return r.result.value;
 	};
 	return {
 		errors, send, value,
+		// A function of the page that calls one of ours.
+		bind: (name, f) => (bound.set(name, f), send("Runtime.addBinding", {name})),
 		open: url => send("Page.navigate", {url}),
 		// Until the expression is true, 20 s at most; the animation frames are the browser's own pace.
 		async until(expression, seconds = 20) {

@@ -80,6 +80,37 @@ await b.until(restore); // the page comes up anew after the tag
 await b.value(`${restore}.click()`);
 ok(await b.until("document.querySelector('#row-1 .tag.head')"), "the head is moved", await text());
 
+// As one file without a daemon.
+const saved = await (await import("node:fs/promises")).readFile(`${folder}/scale.html`, "utf8");
+await b.open("about:blank");
+await b.open(`file://${folder}/scale.html`);
+ok(await b.until("document.querySelector('dd.good, dd.bad') && document.querySelectorAll('.row').length === 3"), "the offline file shows the workflow", await text());
+for (const [view, until] of [["Evidence", "table td .good"], ["Tuning", ".chart .dot"], ["Compare", ".diff td.add"]]) {
+	await b.value(`location.hash = '#/w/scale?at=${view === "Tuning" ? 1 : 2}&view=${view}'`);
+	ok(await b.until(`document.querySelector('${until}')`), `and its ${view}`, await text());
+}
+ok(!saved.includes("<svg onload") && await b.value("!document.querySelector('main script, button.main, input[placeholder=name]')"), "what it holds is escaped, and nothing in it acts");
+
+// As an MCP App: in a sandboxed frame, whose host forwards its requests.
+await b.open("about:blank");
+const mcp = async (method, params) => (await fetch(`${url}/mcp`, {method: "POST", headers: {"Content-Type": "application/json", Accept: "application/json, text/event-stream",
+	"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": params.name ?? params.uri}, body: JSON.stringify({jsonrpc: "2.0", id: 1, method, params: {...params,
+	_meta: {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})})).json();
+const app = (await mcp("resources/read", {uri: "ui://peakd/workflow"})).result.contents[0];
+await b.bind("toHost", async message => {
+	const {id, method, params} = JSON.parse(message);
+	if (id === undefined) return;
+	const answer = method === "ui/initialize" ? {result: {protocolVersion: "2026-01-26", hostInfo: {name: "t", version: "1"}, hostCapabilities: {}, hostContext: {}}} : await mcp(method, params);
+	await b.value(`frames[0]?.postMessage(${JSON.stringify({...answer, jsonrpc: "2.0", id})}, "*")`);
+});
+await b.value(`window.addEventListener("message", e => e.data.method === "shown" ? window.shown = e.data.text : toHost(JSON.stringify(e.data)));
+	document.body.innerHTML = "<iframe sandbox=allow-scripts width=900 height=600></iframe>"; document.querySelector("iframe").srcdoc =
+	${JSON.stringify(app.text.replace("</body>", "<script>setInterval(() => parent.postMessage({method: 'shown', text: document.body.innerText}, '*'), 50); " +
+		"addEventListener('message', e => { if (e.data.go) document.querySelector(e.data.go)?.click(); });</script></body>"))}; 0`);
+ok(app.mimeType === "text/html;profile=mcp-app" && await b.until("/scale/.test(window.shown)"), "a host of MCP Apps shows the workflows in a frame", await b.value("window.shown"));
+await b.value("frames[0].postMessage({go: 'tbody a[href$=scale]'}, '*')");
+ok(await b.until("/Checkpoint 1/.test(window.shown) && /verdict/.test(window.shown)"), "and follows its links", await b.value("window.shown"));
+
 // How soon the first page of ten thousand stands there: the best of five, on a loaded machine by the share of a processor that work gets.
 const paints = [];
 for (let i = 0; i < 5; i++) {

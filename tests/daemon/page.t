@@ -47,6 +47,7 @@ UPDATE checkpoint SET note = '"><script>alert(2)</script>', by_name = '<svg onlo
 SQL
 
 serve page
+timeout 60 "$peakd" workflow page scale --db "$db" --out "$T/scale.html"
 timeout 200 node "$root/tests/daemon/page.mjs" "$chromium" "$T" "$url"
 status=$?
 end
