@@ -3,7 +3,7 @@
 
 const PAD = {left: 62, right: 14, top: 12, bottom: 34};
 
-// A scale from values to pixels with its ticks. marks: few values are their own ticks.
+// A scale from values to pixels with its ticks.
 function scale(values, log, from, to, marks) {
 	const finite = values.filter(v => Number.isFinite(v) && (!log || v > 0));
 	let low = Math.min(...finite), high = Math.max(...finite);
@@ -28,10 +28,10 @@ function scale(values, log, from, to, marks) {
 	return {at, ticks: ticks.filter(t => f(t) >= a && f(t) <= b), log, low: log ? 10 ** a : a, high: log ? 10 ** b : b};
 }
 
-// Axes with grid lines; what draw(x, y) returns stands on top. x, y: {values, log, label, text}.
+// Axes with grid lines; what draw(x, y) returns stands on top. x, y: {values, log, label, text}; x.marks: few values are their own ticks.
 function plot(host, title, x, y, draw, height = 300) {
 	const width = Math.max(300, Math.floor(host.clientWidth || 720)), right = width - PAD.right, bottom = height - PAD.bottom;
-	const sx = scale(x.values, x.log, PAD.left, right, true), sy = scale(y.values, y.log, bottom, PAD.top);
+	const sx = scale(x.values, x.log, PAD.left, right, x.marks), sy = scale(y.values, y.log, bottom, PAD.top);
 	const few = width < 480 && sx.ticks.length > 5;
 	host.replaceChildren(s("svg", {viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title},
 		sy.ticks.map(t => [s("path", {class: "grid", d: `M${PAD.left} ${sy.at(t)}H${right}`}),
@@ -48,7 +48,7 @@ const dot = (x, y, kind, title, radius = 3.5) => s("circle", {class: `dot ${kind
 // points: {id, times, low, high, unclear}, in the order of the line.
 function speedChart(host, points) {
 	plot(host, `Speed-up over the baseline of ${points.length} checkpoints; the table below has the figures`,
-		{values: points.map((p, i) => i), label: "checkpoints of the line, oldest first", text: i => points[i] ? `#${points[i].id}` : ""},
+		{values: points.map((p, i) => i), marks: true, label: "checkpoints of the line, oldest first", text: i => points[i] ? `#${points[i].id}` : ""},
 		{values: points.flatMap(p => [p.times, p.low, p.high]), log: true, label: "times as fast as the baseline", text: t => `${digits(t)}×`},
 		(x, y) => [
 			s("path", {class: "line", d: points.map((p, i) => `${i ? "L" : "M"}${x.at(i)} ${y.at(p.times)}`).join("")}),

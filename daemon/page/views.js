@@ -126,7 +126,7 @@ async function showTuning(w, id) {
 			failed.length ? [h("h2", null, "Failed and pruned"), table("Failed and pruned configurations", [["configurations", ([, n]) => n, "n"], ["why", ([why]) => why, "long"]],
 				[...causes].sort((a, b) => b[1] - a[1]).slice(0, 30))].flat() : "");
 		drawn(scatter, () => scatterChart(scatter, timed.map(r => ({x: valueOf(r), y: r.ns, quoted: +r.evidence > 0, title: `${duration(r.ns)}: ${r.text}`})),
-			{log: tuning.logX, label: tuning.axis}, {log: tuning.logY, label: "median time"}));
+			{log: tuning.logX, label: tuning.axis, marks: true}, {log: tuning.logY, label: "median time"}));
 		drawn(parallel, () => parallelChart(parallel, varied.length ? varied : names, timed, top));
 	};
 	redraw();
@@ -146,7 +146,7 @@ async function showProfile(w, id) {
 			h("p", null, [`cold ${duration(z.cold_ns)}`, `warm ${duration(z.warm_ns)}`, z.pipe_percent > 0 ? `${digits(z.pipe_percent)} % of the ${z.pipe} ceiling` : null,
 				z.copy_percent > 0 ? `${digits(z.copy_percent)} % of the copy ceiling` : null].filter(Boolean).join(", ")),
 			host,
-			z.guidance?.length ? [h("h3", null, "Guidance"), table("Guidance", [["tool", r => r.tool], ["evidence", r => r.evidence, "long"], ["advice", r => r.guidance, "long"],
+			z.guidance?.length ? [h("h3", null, "Guidance"), table("Guidance", [["tool", r => r.tool], ["evidence", r => r.evidence, "long"], ["advice", r => r.guidance, "long wide"],
 				["try", r => r.try]], z.guidance)] : null,
 			z.probes?.length ? [h("h3", null, "Probes"), table("Probes", [["if this were free", r => r.free],
 				["times as fast", r => r.ratio > 0 ? `${r.ratio.toFixed(2)} (${r.low.toFixed(2)}–${r.high.toFixed(2)})` : "", "n"], ["", r => r.why, "long"]], z.probes)] : null,
@@ -212,7 +212,7 @@ async function showExchanges(w) {
 	const rows = await view("exchanges", w.name), sum = key => rows.reduce((n, r) => n + Math.max(0, r[key] ?? 0), 0);
 	const cost = r => r.price_in > 0 || r.price_out > 0 ? ((r.tokens_in ?? 0) * (r.price_in ?? 0) + (r.tokens_out ?? 0) * (r.price_out ?? 0)) / 1e6 : NaN;
 	const money = rows.map(cost).filter(Number.isFinite).reduce((a, b) => a + b, 0), host = h("div");
-	const count = n => n >= 0 ? n.toLocaleString("en") : "";
+	const count = n => n !== null && n >= 0 ? n.toLocaleString("en") : "";
 	if (!rows.length) return h("p", {class: "quiet"}, "No model was asked.");
 	return [h("p", null, `${rows.length} exchanges: ${count(sum("tokens_in"))} tokens in, ${count(sum("tokens_out"))} out, ${count(sum("tokens_cached"))} cached`,
 		money ? `; ${digits(money, 4)} in money, where a search named its prices` : "; no prices are known"),
@@ -223,7 +223,7 @@ async function showExchanges(w) {
 	}), "aria-label": `Read exchange ${r.id}`}, "read")], ["at", r => r.checkpoint ? link(r.checkpoint) : ""], ["transformation", r => short(r.transformation, 80), "long"],
 	["pass", r => `${r.pass} ${r.step}`], ["attempt", r => r.attempt, "n"], ["outcome", r => r.outcome], ["in", r => count(r.tokens_in), "n"], ["out", r => count(r.tokens_out), "n"],
 	["cached", r => count(r.tokens_cached), "n"], ["money", r => Number.isFinite(cost(r)) ? digits(cost(r)) : "", "n"],
-	["took", r => r.latency_ms >= 0 ? duration(r.latency_ms * 1e6) : "", "n"], ["model", r => r.model], ["when", r => when(r.created_ms)]], rows), host];
+	["took", r => r.latency_ms > 0 ? duration(r.latency_ms * 1e6) : "", "n"], ["model", r => r.model], ["when", r => when(r.created_ms)]], rows), host];
 }
 
 async function showDecisions(w) {

@@ -18,6 +18,10 @@ const at = async (hash, until) => {
 const text = () => b.value("document.body.innerText");
 const focused = () => b.value("(document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent).slice(0, 60)");
 
+const mcp = async (method, params) => (await fetch(`${url}/mcp`, {method: "POST", headers: {"Content-Type": "application/json", Accept: "application/json, text/event-stream",
+	"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": params.name ?? params.uri}, body: JSON.stringify({jsonrpc: "2.0", id: 1, method, params: {...params,
+	_meta: {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})})).json();
+
 await b.size(1280, 800);
 ok(await at("", "document.querySelectorAll('tbody tr').length === 3"), "the page lists the workflows", await text());
 const head = await fetch(`${url}/`);
@@ -30,15 +34,25 @@ ok((await text()).includes("<img src=x onerror=alert(1)>") && await b.value("!do
 ok(await at("#/w/scale?at=2", "document.querySelector('dd.good, dd.bad')"), "a checkpoint's verdict is shown", await text());
 ok((await text()).includes('"><script>alert(2)</script>') && (await text()).includes("<svg onload=alert(3)>") &&
 	await b.value("!document.querySelector('main script, main svg[onload]')"), "so are notes and names", await text());
-for (const [view, until] of [["Evidence", "table td .good"], ["Tuning", ".chart .dot"], ["Code", "pre.code"], ["Compare", ".diff td.add"], ["Profile", "section p.quiet"]])
-	ok(await at(`#/w/scale?at=${view === "Tuning" ? 1 : 2}&view=${view}`, `document.querySelector('${until}')`), `the view ${view} shows something`, await text());
-for (const tab of ["Speed-up", "Models", "Decisions", "Tries"])
-	ok(await at(`#/w/scale?tab=${tab}`, "document.querySelector('section[aria-label=Workflow] > :not(.quiet), section[aria-label=Workflow] p.quiet:not(:empty)')") &&
-		await b.until("!/Loading/.test(document.body.innerText)") && await b.value("!document.querySelector('[role=alert]')"), `the tab ${tab} is shown`, await text());
+for (const [view, until] of [["Evidence", "table td .good"], ["Tuning", ".chart .dot"], ["Code", "pre.code"], ["Compare", ".diff td.add"], ["Profile", ".chart .dot"]])
+	ok(await at(`#/w/scale?at=${["Tuning", "Profile"].includes(view) ? 1 : 2}&view=${view}`, `document.querySelector('${until}')`), `the view ${view} shows something`, await text());
+for (const [tab, what] of [["Speed-up", "the baseline"], ["Models", "0.0037"], ["Decisions", "1.50× (1.40–1.60)"], ["Tries", "it <i>refused</i>"]])
+	ok(await at(`#/w/scale?tab=${tab}`, `document.querySelector('section[aria-label=Workflow]').innerText.includes(${JSON.stringify(what)})`), `the tab ${tab} shows ${what}`, await text());
+await at("#/w/scale?tab=Models", "document.querySelector('td button')");
+await b.value("document.querySelector('td button').click()");
+ok(await b.until("document.body.innerText.includes('Make <u>it</u> faster.')"), "a prompt can be read", await text());
 ok(await at("#/devices", "document.querySelector('tbody tr')") && (await text()).includes("hlsl:0"), "devices are listed");
 ok(await at("#/jobs", "document.querySelectorAll('tbody tr').length >= 2"), "jobs are listed", await text());
-await b.value("document.querySelector('tbody a').click()");
+await b.value("[...document.querySelectorAll('tbody tr')].find(r => /tune/.test(r.innerText)).querySelector('a').click()");
 ok(await b.until("document.querySelector('[role=log]')?.textContent.length > 20"), "a job's events are shown", await text());
+
+// A job that waits for the device: what it says arrives while it is said.
+const {result: {structuredContent: job}} = await mcp("tools/call", {name: "tune", arguments: {at: "scale", device: "hlsl:0", budget: 1, wait_s: 0}});
+ok(await at(`#/job/${job.job}`, "[...document.querySelectorAll('button')].some(e => e.textContent === 'Cancel')"), "a running job can be cancelled", await text());
+ok(await b.until("/wait|device/.test(document.querySelector('[aria-live]').textContent)"), "its progress is shown", await text());
+await b.value("[...document.querySelectorAll('button')].find(e => e.textContent === 'Cancel').click()");
+ok(await b.until("document.querySelector('strong').textContent === 'cancelled'"), "and is cancelled by its button", await text());
+ok(await at("#/jobs", "[...document.querySelectorAll('button')].some(e => e.textContent === 'Retry')"), "an interrupted job can be run again", await text());
 
 // The keyboard alone.
 await at("#/w/many", "document.querySelectorAll('.row').length > 10");
@@ -52,13 +66,14 @@ await b.key("ArrowDown");
 await b.key("ArrowDown");
 ok(await b.until("/at=10998|at=10999/.test(location.hash)") && await b.value("document.activeElement.getAttribute('aria-activedescendant') !== 'row-11000'"),
 	"the arrow keys move through the checkpoints", await b.value("location.hash"));
+await b.until("document.querySelector('[role=treeitem]').getAttribute('aria-setsize') === '10000'"); // the rest came behind the first page
 await b.key("End");
 ok(await b.until("location.hash.includes('at=1001') && document.querySelector('[aria-selected=true].row')?.id === 'row-1001'"), "End is the baseline of ten thousand", await b.value("location.hash"));
 ok(await b.value("document.querySelectorAll('.row').length < 100"), "only the rows in sight are elements");
 await b.key("Tab");
 const tab = await focused();
 await b.key("ArrowRight");
-ok(tab === "Summary" && await b.until("location.hash.includes('view=Evidence')") && await focused() === "Evidence", "the arrow keys change the view and stay on it", tab, await focused());
+ok(tab === "Summary" && await b.until("location.hash.includes('view=Evidence') && document.activeElement.textContent === 'Evidence'"), "the arrow keys change the view and stay on it", tab, await focused());
 ok(await b.value("[...document.querySelectorAll('button, a, input, select, [role=tree], [role=region]')].every(e => (e.getAttribute('aria-label') ?? e.textContent ?? '').trim() || e.labels?.length)"),
 	"everything that can be used has a name");
 
@@ -93,9 +108,6 @@ ok(!saved.includes("<svg onload") && await b.value("!document.querySelector('mai
 
 // As an MCP App: in a sandboxed frame, whose host forwards its requests.
 await b.open("about:blank");
-const mcp = async (method, params) => (await fetch(`${url}/mcp`, {method: "POST", headers: {"Content-Type": "application/json", Accept: "application/json, text/event-stream",
-	"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, "Mcp-Name": params.name ?? params.uri}, body: JSON.stringify({jsonrpc: "2.0", id: 1, method, params: {...params,
-	_meta: {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}}})})).json();
 const app = (await mcp("resources/read", {uri: "ui://peakd/workflow"})).result.contents[0];
 await b.bind("toHost", async message => {
 	const {id, method, params} = JSON.parse(message);

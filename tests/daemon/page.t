@@ -43,12 +43,27 @@ SELECT 1000 + value, 0, 1000 + CASE WHEN value % 7 IN (3, 4) THEN value - value 
 UNION ALL SELECT 1000 + value, 0, 999 + value FROM generate_series(2, 7);
 INSERT INTO workflow (name, root_id, head_id, created_ms, moved_ms) VALUES ('many', 1001, 11000, 1, 1);
 INSERT INTO workflow (name, root_id, head_id, created_ms, moved_ms) VALUES ('<img src=x onerror=alert(1)>', 1, 1, 1, 1);
+INSERT INTO blob (hash, data) VALUES (printf('%064x', 1), CAST('Make <u>it</u> faster.' AS BLOB)), (printf('%064x', 2), CAST('No.' AS BLOB));
+INSERT INTO exchange (context, transformation, pass, step, attempt, model, provider, prompt, reply, outcome, tokens_in, tokens_out, job_id, created_ms)
+SELECT context, 'unroll', 1, 'device', 1, 'planner', 'openai:planner', printf('%064x', 1), printf('%064x', 2), 'refused', 1234, NULL, 'jsearch', 1
+FROM checkpoint WHERE id = 1;
+INSERT INTO job (id, kind, request, state, created_ms, ended_ms, result) VALUES
+('jsearch', 'optimize', '{"checkpoint":1,"price_in":3,"price_out":15}', 'interrupted', 1, 1, NULL),
+('jprofile', 'profile', '{"checkpoint":1}', 'done', 1, 1, '{"sizes":[{"size":"n=4096","class":"memory","why":"<b>bytes</b>","cold_ns":2000,"pipe":"f32",
+"guidance":[{"tool":"coalesce","evidence":"e","guidance":"g","try":"unroll"}],"probes":[{"free":"loads","ratio":1.5,"low":1.4,"high":1.6}],"figures":[
+{"name":"gflops","value":2},{"name":"gbs","value":16},{"name":"intensity","value":0.125},{"name":"pipe_percent","value":1},{"name":"copy_percent","value":80}]}]}');
+INSERT INTO decision (search, seq, policy, kind, checkpoint_id, transformation, reason, outcome, gain, low, high, created_ms)
+VALUES ('jsearch', 1, 'greedy', 'experiment', 1, 'unroll', 'the fastest checkpoint', 'faster', 1.5, 1.4, 1.6, 1);
+INSERT INTO pending (id, parent_id, transformation, text, pass, step, attempt, context, state, verdict, created_ms, updated_ms)
+SELECT 'p1', 1, 'unroll', printf('%064x', 1), 1, 1, 4, context, 'given-up', 'it <i>refused</i>', 1, 1 FROM checkpoint WHERE id = 1;
 UPDATE checkpoint SET note = '"><script>alert(2)</script>', by_name = '<svg onload=alert(3)>' WHERE id = 2;
 SQL
 
 serve page
+hold_device "$db" # so that a job is running for as long as the page is looked at
 timeout 60 "$peakd" workflow page scale --db "$db" --out "$T/scale.html"
 timeout 200 node "$root/tests/daemon/page.mjs" "$chromium" "$T" "$url"
 status=$?
+let_go
 end
 [ $status = 0 ]
