@@ -17,6 +17,11 @@ int64_t clock_now(void)
 	return read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_cpu(void)
+{
+	return read_clock(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int64_t clock_wall_ms(void)
 {
 	return read_clock(CLOCK_REALTIME) / CLOCK_MS;

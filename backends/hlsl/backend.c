@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backends/hlsl/device.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 /* One launch, ready to be recorded. */
@@ -35,6 +36,7 @@ struct backend_run {
 	struct set sets[BACKEND_SETS];
 	unsigned set_count;
 	unsigned used;           /* the set that is written, read and executed */
+	bool cpu_time;           /* use_cpu_time */
 	struct kernel **kernels; /* one per operation; NULL for those that are not launches */
 };
 
@@ -494,6 +496,26 @@ static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum 
 	return 0;
 }
 
+/* One window in processor time. What precedes it is a submission of its own, whose time does not count. */
+static int submit_cpu(struct backend_run *r, enum wire_cache cache, double *io_ns, struct err *e)
+{
+	struct backend_device *d = r->device;
+	int64_t began = 0;
+	for (int timed = 0; timed < 2; timed++) {
+		if (hlsl_device_begin(d, e) < 0)
+			return -(int)e->code;
+		if (timed)
+			record_ops(r, r->used);
+		else
+			record_before(r, cache, NULL, 0);
+		began = clock_cpu();
+		if (hlsl_device_submit(d, e) < 0)
+			return -(int)e->code;
+	}
+	*io_ns += (double)(clock_cpu() - began);
+	return 0;
+}
+
 static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	bool flushes = cache == WIRE_COLD || cache == WIRE_FLUSHED;
@@ -507,13 +529,19 @@ static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache,
 	if (rc == 0 && flushes)
 		rc = hlsl_device_flush_buffer(r->device, &flush, e);
 	for (uint32_t done = 0; cache != WIRE_WARM && done < times && rc == 0;) {
-		uint32_t windows = times - done < DEVICE_QUERIES / 2 ? times - done : DEVICE_QUERIES / 2;
-		rc = submit(r, windows, 1, cache, flush, &ns, e);
+		bool cpu = r->cpu_time && !flushes;
+		uint32_t most = cpu ? 1 : DEVICE_QUERIES / 2, windows = times - done < most ? times - done : most;
+		rc = cpu ? submit_cpu(r, cache, &ns, e) : submit(r, windows, 1, cache, flush, &ns, e);
 		done += windows;
 	}
 	if (rc == 0)
 		*ret_ns = (uint64_t)(ns / times + 0.5);
 	return rc;
+}
+
+static void use_cpu_time(struct backend_run *r, bool on)
+{
+	r->cpu_time = on && r->device->shares_cpu;
 }
 
 /* As many operations in a submission as there are timestamps for; flushed before the first. */
@@ -548,8 +576,8 @@ static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 									  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
 						"vkGetQueryPoolResults", e);
 		for (uint32_t i = 0; i < n && rc == 0; i++)
-			ret_ns[from + i] = (uint64_t)((double)((ticks[i + 1] - ticks[i]) & d->tick_mask) *
-						      (double)d->limits.timestampPeriod);
+			ret_ns[from + i] =
+				(uint64_t)((double)((ticks[i + 1] - ticks[i]) & d->tick_mask) * (double)d->limits.timestampPeriod);
 		from += n;
 	}
 	return rc;
@@ -583,6 +611,7 @@ const struct backend backend_hlsl = {
 	.used_set = used_set,
 	.keep_inout = keep_inout,
 	.execute = execute,
+	.use_cpu_time = use_cpu_time,
 	.split = split,
 	.scrubs = scrubs,
 	.scrub = scrub,

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 15, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 16, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -311,7 +311,8 @@ struct wire_pair {
 	uint64_t cap_ns;       /* stop after this much time */
 	uint64_t warm_up_ns;   /* as above, for each */
 	uint32_t cold;
-	uint32_t unreset;      /* 1: b = a; A is HOT and B is UNRESET: does the run reuse its results? */
+	uint32_t unreset;      /* 1: b = a; A is HOT and B is UNRESET: does the run reuse its results? 2: the same in processor
+	                          time, where the device is the CPU */
 	uint64_t *seeds;       /* as above, for both */
 	size_t seed_count;
 };

@@ -96,6 +96,9 @@ struct backend {
 	 * that it holds nothing of the next. WIRE_UNRESET is WIRE_HOT where only inout is restored. ret_ns: device time
 	 * per execution (events, timestamps). */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
+	/* Where the device is the CPU: the next WIRE_HOT and WIRE_UNRESET executions tell this process's processor time, which other
+	 * load does not lengthen. Ignored elsewhere; NULL: the same. */
+	void (*use_cpu_time)(struct backend_run *run, bool on);
 	/* One cold execution; ret_ns gets the device time of each operation of the plan. NULL: operations cannot be timed alone. */
 	int (*split)(struct backend_run *run, uint64_t *ret_ns, struct err *e);
 	/* Hardware counters and stalls of each kernel, from the vendor's profiler. NULL: there is none. What the machine refuses is

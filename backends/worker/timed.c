@@ -374,6 +374,8 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	floored.floor_ns = all->references ? RESET_GPU_NS : RESET_CPU_NS;
 	kept.lot = 0;
 	b.arg = &kept;
+	if (all->backend->use_cpu_time)
+		all->backend->use_cpu_time(r->on_device, m->unreset == 2);
 	reset.choice = (struct fill_choice){ .values = r->choice.values };
 	reset.seeds[0] = r->choice.seed;
 	rc = make_sets(&reset, e);
@@ -385,6 +387,8 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 		rc = copy_inout(&reset, e);
 	if (rc == 0)
 		rc = measure_pair(&a, &b, all->monitor, &floored, out, e);
+	if (all->backend->use_cpu_time)
+		all->backend->use_cpu_time(r->on_device, false);
 	use_set(&reset, 0);
 	r->choice.seed = reset.seeds[0];
 	return rc;

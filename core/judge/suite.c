@@ -126,7 +126,7 @@ static int repeat(struct running *r, struct err *e)
 		rc = reference_hold(r->j, r->trial.worker, e);
 		if (rc < 0)
 			return rc;
-		rc = trial_reuse(&r->trial, (int64_t)ns, &r->reuse, e);
+		rc = trial_reuse(&r->trial, (int64_t)ns, r->j->facts->shares_cpu, &r->reuse, e);
 		reference_let_go(r->j, r->trial.worker);
 		if (rc == 0 || e->code != ERR_UNSUPPORTED)
 			return rc;

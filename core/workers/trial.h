@@ -116,9 +116,10 @@ int trial_split(struct trial *t, struct wire_split *ret_split, struct err *e);
 /* Hardware counters and stalls, on a worker that was started for them (counters.h): wire_counters_fini. */
 int trial_counters(struct trial *t, struct wire_counters *ret_counters, struct err *e);
 /* Whether executions that find everything as the last one left it are faster than executions that find all of it reset:
- * *ret_ratio of their times, well below 1 only where three comparisons are sure; 1: not. execute_ns: of one execution.
+ * *ret_ratio of their times, well below 1 only where three comparisons are sure; 1: not. execute_ns: of one execution; on_cpu: the
+ * device is the CPU.
  * -ERR_UNSUPPORTED where the device gives no times, or times that vary too much. */
-int trial_reuse(struct trial *t, int64_t execute_ns, double *ret_ratio, struct err *e);
+int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ratio, struct err *e);
 /* Times two trials of the same worker alternately. */
 int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pairing, struct trial_paired *ret_paired,
 	       struct err *e);

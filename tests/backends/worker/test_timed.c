@@ -119,6 +119,46 @@ static void unreset(struct sample_worker *w, uint32_t run)
 	wire_paired_fini(&p);
 }
 
+/* Long work, whose results it finds again in scratch where USE is 1. */
+static const char reuse[] = "[numthreads(64, 1, 1)]\n"
+			    "void reuse(uint3 id : SV_DispatchThreadID)\n"
+			    "{\n"
+			    "	float work = S[id.x];\n"
+			    "	if (USE == 0 || asuint(S[id.x]) == 0xffffffff) {\n"
+			    "		work = A[id.x];\n"
+			    "		for (int i = 0; i < 4000; i++) work = work * 0.5 + A[(id.x + i) % 4096];\n"
+			    "	}\n"
+			    "	C[id.x] = work;\n"
+			    "	S[id.x] = work;\n"
+			    "}\n";
+
+/* In processor time, which tells within a few pairs, however busy the machine is. */
+static void reuses(struct sample_worker *w, char *use, enum wire_verdict want)
+{
+	static const char *const names[] = { "A", "S", "C" };
+	static const enum plan_role roles[] = { PLAN_IN, PLAN_SCRATCH, PLAN_OUT };
+	struct plan *plan = plan_new();
+	for (unsigned i = 0; i < 3; i++)
+		sample_matrix(plan, names[i], roles[i], 1, N);
+	struct plan_launch *l = sample_launch(plan, "reuse", GROUPS, 1, 64, 1);
+	for (unsigned i = 0; i < 3; i++)
+		sample_arg_buffer(l, names[i], i);
+	struct wire_define define = { .name = "USE", .value = use };
+	struct err e = ERR_INIT;
+	int run = sample_load(w, reuse, &define, 1, plan, &e);
+	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 5, .max_pairs = 60, .margin = 0.25, .confidence = 0.99,
+	                       .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 2 };
+	struct wire_execute x = { .run = (uint32_t)run, .seed = 5, .poison = 0xFF };
+	struct wire_executed done;
+	struct wire_paired p;
+	if (ok(run > 0 && sample_execute(w, &x, &done, &e) == 0, "USE=%s: the kernel executes: %s", use, e.text) &&
+	    ok(sample_pair(w, &m, &p, &e) == 0, "USE=%s: processor times are compared: %s", use, e.text)) {
+		is_int(p.verdict, want, "USE=%s: %zu pairs tell whether a kernel reuses its results (%.2f)", use, p.pair_count, p.ratio);
+		wire_paired_fini(&p);
+	}
+	plan_free(plan);
+}
+
 int main(void)
 {
 	struct sample_worker w = sample_worker_start();
@@ -143,6 +183,8 @@ int main(void)
 		timed(&w, (uint32_t)run, WIRE_HOT, "hot");
 		unreset(&w, (uint32_t)run);
 	}
+	reuses(&w, "0", WIRE_SAME);
+	reuses(&w, "1", WIRE_FASTER);
 	plan_free(plan);
 	is_int(sample_worker_stop(&w), 0, "the worker ends");
 	return tap_done();
