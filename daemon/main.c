@@ -31,7 +31,7 @@ static const struct verb worker_verb = {
 static const struct verb *const verbs[] = {
 	&serve_verb,      &relay_verb,    &run_verb,          &study_verb,    &verbs_tune,     &verbs_validate,
 	&verbs_transform, &verbs_compare, &verbs_profile,     &optimize_verb, &verbs_workflow, &verbs_draft,
-	&import_verb,     &verbs_devices, &verbs_jobs,        &drain_verb,    &knowledge_verb, &trajectories_verb,
+	&import_verb,     &bench_verb, &verbs_devices, &verbs_jobs,        &drain_verb,    &knowledge_verb, &trajectories_verb,
 	&vacuum_verb,     &backup_verb,   &backup_check_verb, &selftest_verb, &worker_verb,
 };
 

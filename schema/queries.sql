@@ -638,3 +638,69 @@ RETURNING 1;
 
 -- name: retention_compact
 VACUUM;
+
+-- The statements named bench_… are for core/problems/bench.py, which only reads.
+-- The checkpoints of a workflow and all that was made of them.
+-- name: bench_line
+WITH RECURSIVE line (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM checkpoint_parent p JOIN line ON p.parent_id = line.id)
+SELECT c.id AS id, c.status AS status, c.note AS note FROM checkpoint c JOIN line ON c.id = line.id ORDER BY c.id;
+
+-- name: bench_job
+SELECT id, state, result, error_text, json_extract(request, '$.later') AS later FROM job
+WHERE kind = ?1 AND json_extract(request, '$.checkpoint') = ?2 ORDER BY rowid DESC LIMIT 1;
+
+-- Transformations on the line of a workflow, and whether a model answered at all.
+-- name: bench_tries
+WITH RECURSIVE line (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM checkpoint_parent p JOIN line ON p.parent_id = line.id)
+SELECT j.id AS id, j.state AS state, j.error_text AS error_text, EXISTS (SELECT 1 FROM exchange x WHERE x.job_id = j.id) AS asked
+FROM job j WHERE j.kind = 'transform' AND json_extract(j.request, '$.checkpoint') IN (SELECT id FROM line) ORDER BY j.rowid;
+
+-- Jobs on the line of a workflow that wait for another machine.
+-- name: bench_later
+WITH RECURSIVE line (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM checkpoint_parent p JOIN line ON p.parent_id = line.id)
+SELECT count(*) FROM job
+WHERE state = 'queued' AND json_extract(request, '$.later') AND json_extract(request, '$.checkpoint') IN (SELECT id FROM line);
+
+-- Pairs with the baseline as it starts, oldest first: ratio below 1 is faster than it.
+-- name: bench_pairs
+SELECT b_id, sizes, ratio FROM comparison
+WHERE a_id = ?1 AND a_start AND cold AND b_id IS NOT NULL AND id IN (SELECT id FROM comparison_proven) ORDER BY id;
+
+-- name: bench_timed
+SELECT sizes, params FROM measurement
+WHERE checkpoint_id = ?1 AND cold AND id IN (SELECT id FROM measurement_proven) ORDER BY sizes, median_ns;
+
+-- Why the newest job on the line of a workflow failed.
+-- name: bench_trouble
+WITH RECURSIVE line (id) AS (
+	SELECT root_id FROM workflow WHERE name = ?1
+	UNION
+	SELECT p.checkpoint_id FROM checkpoint_parent p JOIN line ON p.parent_id = line.id)
+SELECT (SELECT error_text FROM job
+        WHERE state = 'failed' AND json_extract(request, '$.checkpoint') IN (SELECT id FROM line) ORDER BY rowid DESC LIMIT 1);
+
+-- What two workflows cost; the time beside PyTorch apart. An optimize job's own cost is that of its parts.
+-- name: bench_spent
+WITH RECURSIVE line (id) AS (
+	SELECT root_id FROM workflow WHERE name IN (?1, ?2)
+	UNION
+	SELECT p.checkpoint_id FROM checkpoint_parent p JOIN line ON p.parent_id = line.id),
+work (id, kind, leased) AS (
+	SELECT j.id, j.kind, coalesce(json_extract(j.result, '$.leased_seconds'), 0) FROM job j
+	WHERE coalesce(json_extract(j.request, '$.checkpoint'), json_extract(j.request, '$.a'),
+	               (SELECT parent_id FROM pending p WHERE p.id = json_extract(j.request, '$.pending'))) IN (SELECT id FROM line))
+SELECT (SELECT count(*) FROM exchange WHERE job_id IN (SELECT id FROM work)) AS calls,
+       (SELECT coalesce(sum(max(tokens_in, 0)), 0) FROM exchange WHERE job_id IN (SELECT id FROM work)) AS tokens_in,
+       (SELECT coalesce(sum(max(tokens_out, 0)), 0) FROM exchange WHERE job_id IN (SELECT id FROM work)) AS tokens_out,
+       (SELECT count(*) FROM work WHERE kind = 'transform') AS attempts,
+       (SELECT coalesce(sum(leased), 0) FROM work WHERE kind NOT IN ('optimize', 'pytorch')) AS device_seconds,
+       (SELECT coalesce(sum(leased), 0) FROM work WHERE kind = 'pytorch') AS pytorch_seconds;

@@ -218,12 +218,12 @@ static int enter_files(int abi, enum sandbox_role role, const struct sandbox_nee
 		return rc;
 	for (unsigned i = 0; i < needs->read_count; i++)
 		if (stat(needs->read[i], &st) == 0 && S_ISDIR(st.st_mode))
-			sandbox_files_allow(&f, needs->read[i], role == SANDBOX_PROGRAM ? SANDBOX_FILES_RUN : SANDBOX_FILES_READ);
+			sandbox_files_allow(&f, needs->read[i], role >= SANDBOX_PROGRAM ? SANDBOX_FILES_RUN : SANDBOX_FILES_READ);
 		else
 			allow_folder_of(&f, needs->read[i]);
 	if (role != SANDBOX_COMPILE)
 		allow_drivers(&f);
-	*ret_writes = role == SANDBOX_COMPILE && needs->scratch && make_scratch(&f);
+	*ret_writes = (role == SANDBOX_BUILDER || (role == SANDBOX_COMPILE && needs->scratch)) && make_scratch(&f);
 	rc = sandbox_files_close(&f, e);
 	sandbox_files_fini(&f);
 	return rc;
@@ -263,7 +263,7 @@ int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const 
 int sandbox_close(const struct sandbox_kernel *k, struct err *e)
 {
 	struct err why = ERR_INIT;
-	return k->off || !k->seccomp || sandbox_calls_close(false, &why) == 0 ? 0 : refuse(&why, e);
+	return k->off || !k->seccomp || sandbox_calls_close(SANDBOX_CALLS_ALONE, &why) == 0 ? 0 : refuse(&why, e);
 }
 
 /* --- another program -------------------------------------------------------------------------------------------------- */
@@ -290,8 +290,9 @@ static void need_prefix(struct sandbox_needs *needs, const char *path)
 	needs->read_count += *to != '\0';
 }
 
-int sandbox_exec(char *const *argv, struct err *e)
+int sandbox_exec(char *const *argv, enum sandbox_role role, struct err *e)
 {
+	enum sandbox_calls calls = role == SANDBOX_BUILDER ? SANDBOX_CALLS_START : SANDBOX_CALLS_EXECUTE;
 	struct sandbox_kernel kernel = sandbox_probe();
 	struct sandbox_needs needs = { .read = { "/usr", "/lib", "/lib64" }, .read_count = 3 };
 	struct err why = ERR_INIT;
@@ -304,8 +305,8 @@ int sandbox_exec(char *const *argv, struct err *e)
 	if (realpath(path, real))
 		need_prefix(&needs, real);
 	sandbox_start();
-	int rc = sandbox_enter(&kernel, SANDBOX_PROGRAM, &needs, e);
-	if (rc == 0 && !kernel.off && kernel.seccomp && sandbox_calls_close(true, &why) < 0)
+	int rc = sandbox_enter(&kernel, role, &needs, e);
+	if (rc == 0 && !kernel.off && kernel.seccomp && sandbox_calls_close(calls, &why) < 0)
 		rc = refuse(&why, e);
 	if (rc < 0)
 		return rc;

@@ -16,6 +16,7 @@ enum sandbox_role {
 	SANDBOX_COMPILE, /* reads what its compilers need (struct sandbox_needs), and nothing else of the machine */
 	SANDBOX_DEVICE,  /* also reads distribution and driver files, and uses the GPU's device files; writes no file */
 	SANDBOX_PROGRAM, /* the same for another program, which it also executes (sandbox_exec) */
+	SANDBOX_BUILDER, /* the same for one that starts compilers and writes files, in a scratch folder that is its TMPDIR */
 };
 
 /* What this kernel offers, and what the user wants. */
@@ -48,8 +49,8 @@ int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, c
  * the driver is open, since its start may need some of these. Errors as above. */
 int sandbox_close(const struct sandbox_kernel *kernel, struct err *e);
 /* Becomes the program argv[0] (searched in $PATH when it has no slash) in a sandbox: it reads what a device worker reads, and the folder
- * that it is installed in; it starts no other process and opens no network. Returns only when that fails. */
-int sandbox_exec(char *const *argv, struct err *e);
+ * that it is installed in, and opens no network. role: PROGRAM, which starts no other process, or BUILDER. Returns only when that fails. */
+int sandbox_exec(char *const *argv, enum sandbox_role role, struct err *e);
 /* Before the worker ends: removes the scratch folder, if it has one. */
 void sandbox_end(void);
 

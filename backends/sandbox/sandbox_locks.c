@@ -169,6 +169,16 @@ bool sandbox_calls_offered(void)
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+static bool is_allowed(enum sandbox_calls may, const char *name)
+{
+	static const char *const start[] = { "execve", "fork", "vfork", "setsid", "setpgid" };
+	size_t count = may == SANDBOX_CALLS_START ? MEM_COUNT(start) : may == SANDBOX_CALLS_EXECUTE;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(start[i], name) == 0)
+			return true;
+	return false;
+}
+
 static int deny(scmp_filter_ctx filter, const char *name)
 {
 	int number = seccomp_syscall_resolve_name(name);
@@ -176,7 +186,7 @@ static int deny(scmp_filter_ctx filter, const char *name)
 	return rc == -EDOM || rc == -EFAULT ? 0 : rc; /* not a call of this architecture */
 }
 
-int sandbox_calls_close(bool may_execute, struct err *e)
+int sandbox_calls_close(enum sandbox_calls may, struct err *e)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 	int rc = filter ? 0 : -ENOMEM;
@@ -190,7 +200,7 @@ int sandbox_calls_close(bool may_execute, struct err *e)
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
 	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++)
-		rc = may_execute && strcmp(denied[i], "execve") == 0 ? 0 : deny(filter, denied[i]);
+		rc = is_allowed(may, denied[i]) ? 0 : deny(filter, denied[i]);
 	if (rc == 0) {
 		const uint32_t no = SCMP_ACT_ERRNO(EPERM);
 		const scmp_datum_t self = (scmp_datum_t)getpid();
@@ -211,7 +221,9 @@ int sandbox_calls_close(bool may_execute, struct err *e)
 			/* Threads, but no processes. clone3 hides its flags in memory, so it answers ENOSYS and libraries use
 			 * clone. */
 			{ SCMP_SYS(clone3), SCMP_ACT_ERRNO(ENOSYS), 0, { 0 } },
-			{ SCMP_SYS(clone), no, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) },
+			{ SCMP_SYS(clone), no, 1,
+			  may == SANDBOX_CALLS_START ? SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER)
+						     : SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0) },
 			{ SCMP_SYS(ptrace), no, 0, { 0 } },
 		};
 		for (size_t i = 0; i < MEM_COUNT(rules) - (SANITIZED ? 2 : 0) && rc == 0; i++)

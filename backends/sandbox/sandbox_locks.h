@@ -36,9 +36,15 @@ void sandbox_files_fini(struct sandbox_files *f);
 
 /* True when this kernel accepts filters that answer with an errno. */
 bool sandbox_calls_offered(void);
+/* What a process may still do with processes. */
+enum sandbox_calls {
+	SANDBOX_CALLS_ALONE,   /* nothing */
+	SANDBOX_CALLS_EXECUTE, /* become another program, which keeps the filter */
+	SANDBOX_CALLS_START,   /* also start other programs, which keep it, too */
+};
 /* Refuses, with EPERM and in every thread, the system calls that no compiler and no working GPU driver needs. A list of
  * what is denied, not of what is allowed: drivers are closed and change, and what they do (ioctl, mmap, futex) is up to
- * them. may_execute: this process may still become another program, which keeps the filter. Needs no_new_privs. */
-int sandbox_calls_close(bool may_execute, struct err *e);
+ * them. Needs no_new_privs. */
+int sandbox_calls_close(enum sandbox_calls may, struct err *e);
 
 #endif

@@ -288,7 +288,11 @@ int worker_main(void)
 int worker_become(const char *const *argv)
 {
 	struct err e = ERR_INIT;
-	sandbox_exec((char *const *)argv, &e);
+	bool builds = strcmp(argv[0], "+") == 0;
+	if (builds && argv[1] == NULL)
+		err_set(&e, ERR_INPUT, "no program is named");
+	else
+		sandbox_exec((char *const *)argv + builds, builds ? SANDBOX_BUILDER : SANDBOX_PROGRAM, &e);
 	fprintf(stderr, "%s\n", e.text);
 	return 1;
 }

@@ -12,7 +12,7 @@
 
 const struct engine_kind *const work_kinds[] = {
 	&work_validate, &work_tune, &work_compare, &work_profile,  &work_transform,
-	&work_submit,   &work_edit, &work_draft,   &work_optimize, NULL,
+	&work_submit,   &work_edit, &work_draft,   &work_optimize, &work_pytorch,  NULL,
 };
 
 const struct engine_kind *work_kind(const char *name)

@@ -27,7 +27,7 @@ struct work {
 /* The kinds for engine_new; NULL at the end. */
 extern const struct engine_kind *const work_kinds[];
 extern const struct engine_kind work_validate, work_tune, work_compare, work_profile, work_transform, work_submit, work_edit,
-	work_draft, work_optimize;
+	work_draft, work_optimize, work_pytorch;
 /* The kind of that name; NULL when there is none. */
 const struct engine_kind *work_kind(const char *name);
 

@@ -88,23 +88,25 @@ const char *oracle_python(void)
 	return named && *named ? named : "python3";
 }
 
-char **oracle_command(const char *text)
+char **oracle_command(const char *text, bool builds)
 {
 	char own[4096];
 	ssize_t n = readlink("/proc/self/exe", own, sizeof own);
-	const char *const words[] = { "worker", "--", oracle_python(), "-IBc", text };
+	const char *const words[] = { "worker", "--", builds ? "+" : NULL, oracle_python(), "-IBc", text };
 	char **argv = MEM_NEW_N(char *, MEM_COUNT(words) + 2);
-	argv[0] = n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
+	size_t count = 0;
+	argv[count++] = n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
 	for (size_t i = 0; i < MEM_COUNT(words); i++)
-		argv[i + 1] = (char *)words[i];
+		if (words[i])
+			argv[count++] = (char *)words[i];
 	return argv;
 }
 
-static int start(const struct hash *code, struct running *ret_running, struct err *e)
+static int start(const struct hash *code, bool builds, struct running *ret_running, struct err *e)
 {
 	int in[2] = { -1, -1 }, out[2] = { -1, -1 };
 	struct running r = { .code = *code, .to = -1, .from = -1, .complaints = memfd_create("peakd-oracle", MFD_CLOEXEC) };
-	char **argv = oracle_command(embedded_file("core/judge/oracle.py"));
+	char **argv = oracle_command(embedded_file("core/judge/oracle.py"), builds);
 	int rc = 0;
 	if (r.complaints < 0 || pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0)
 		rc = err_sys(e, errno, "cannot make the pipes of the oracle");
@@ -245,7 +247,8 @@ static double scalar_of(const struct oracle_question *q, const struct param *p)
 	return p->f;
 }
 
-static char *question_line(const struct oracle_question *q)
+/* take_more: further members; free() what it returns. */
+static char *question_line(const struct oracle_question *q, const char *ask, json_t *take_more)
 {
 	json_t *inputs = json_array(), *outputs = json_array(), *params = json_object();
 	for (size_t i = 0; i < q->plan->buffer_count; i++) {
@@ -261,12 +264,14 @@ static char *question_line(const struct oracle_question *q)
 			json_object_set_new(params, p->name, p->is_float ? json_real(scalar_of(q, p)) : json_integer(p->i));
 	}
 	json_t *all =
-		json_pack("{s:i, s:s, s:s, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", "reference", "source",
-			  context_oracle(q->ctx), "double", q->in_double, "params", params, "inputs", inputs, "outputs", outputs);
+		json_pack("{s:i, s:s, s:s, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", ask, "source", context_oracle(q->ctx),
+			  "double", q->in_double, "params", params, "inputs", inputs, "outputs", outputs);
+	json_object_update(all, take_more);
 	char *text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	char *line = mem_fmt("%s\n", text);
 	free(text);
 	json_decref(all);
+	json_decref(take_more);
 	return line;
 }
 
@@ -343,11 +348,11 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 	struct hash code = hash_bytes(source, strlen(source));
 	struct oracle_answer answer = { .count = 0 };
 	struct running r;
-	int rc = take_idle(o, &code, &r) ? 0 : start(&code, &r, e);
+	int rc = take_idle(o, &code, &r) ? 0 : start(&code, false, &r, e);
 	if (rc < 0)
 		return rc;
 	struct transfer t = { &r, clock_now() + ANSWER_NS, q->cancel };
-	char *line = question_line(q), *said = NULL;
+	char *line = question_line(q, "reference", NULL), *said = NULL;
 	rc = send_all(&t, line, strlen(line), e);
 	if (rc == 0)
 		rc = send_inputs(q, &t, e);
@@ -369,4 +374,77 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 	else
 		*ret_answer = answer;
 	return rc;
+}
+
+/* --- timing --------------------------------------------------------------------------------------------------------------------------- */
+
+const char *const oracle_ways[ORACLE_WAYS] = { "eager", "compile", "max-autotune" };
+
+struct oracle_timer {
+	struct running r;
+	const struct cancel *cancel;
+	json_t *begun; /* its answer: by, and why a way cannot be timed */
+};
+
+int oracle_timer_begin(const struct oracle_question *q, const char *device, size_t flush, struct oracle_timer **ret_timer,
+		       struct err *e)
+{
+	const char *source = context_oracle(q->ctx);
+	struct hash code = hash_bytes(source, strlen(source));
+	struct oracle_timer *t = MEM_NEW(struct oracle_timer);
+	*t = (struct oracle_timer){ .r = { .to = -1, .from = -1, .complaints = -1 }, .cancel = q->cancel };
+	int rc = start(&code, true, &t->r, e);
+	struct transfer transfer = { &t->r, clock_now() + ANSWER_NS, q->cancel };
+	char *line = question_line(q, "time", json_pack("{s:s, s:I}", "device", device, "flush", (json_int_t)flush));
+	if (rc == 0)
+		rc = send_all(&transfer, line, strlen(line), e);
+	if (rc == 0)
+		rc = send_inputs(q, &transfer, e);
+	if (rc == 0)
+		rc = read_line(&transfer, &t->begun, e);
+	free(line);
+	if (rc < 0)
+		oracle_timer_end(t);
+	else
+		*ret_timer = t;
+	return rc;
+}
+
+const char *oracle_timer_by(const struct oracle_timer *t)
+{
+	const char *by = json_string_value(json_object_get(t->begun, "by"));
+	return by ? by : "an oracle";
+}
+
+const char *oracle_timer_why(const struct oracle_timer *t, unsigned way)
+{
+	const json_t *why = json_object_get(json_object_get(t->begun, "ways"), oracle_ways[way]);
+	return why == NULL ? "it was not asked for" : json_string_value(why);
+}
+
+int oracle_timer_block(struct oracle_timer *t, unsigned way, size_t samples, double *ns, struct err *e)
+{
+	struct transfer transfer = { &t->r, clock_now() + ANSWER_NS, t->cancel };
+	char *line = mem_fmt("{\"ask\":\"block\",\"way\":\"%s\",\"samples\":%zu}\n", oracle_ways[way], samples);
+	json_t *answer = NULL;
+	int rc = send_all(&transfer, line, strlen(line), e);
+	if (rc == 0)
+		rc = read_line(&transfer, &answer, e);
+	const json_t *list = json_object_get(answer, "ns");
+	if (rc == 0 && json_array_size(list) != samples)
+		rc = err_set(e, ERR_CRASH, "the oracle timed %zu executions of %zu", json_array_size(list), samples);
+	for (size_t i = 0; rc == 0 && i < samples; i++)
+		ns[i] = json_number_value(json_array_get(list, i));
+	free(line);
+	json_decref(answer);
+	return rc;
+}
+
+void oracle_timer_end(struct oracle_timer *t)
+{
+	if (t == NULL)
+		return;
+	running_end(&t->r, NULL);
+	json_decref(t->begun);
+	free(t);
 }

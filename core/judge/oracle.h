@@ -40,9 +40,28 @@ struct oracle_answer {
 int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_answer *ret_answer, struct err *e);
 void oracle_answer_fini(struct oracle_answer *a);
 
+/* The problem's own module with one set of inputs, in a process of its own, to be timed beside a kernel; one thread uses it. */
+struct oracle_timer;
+enum { ORACLE_WAYS = 3 };
+/* How it is run: "eager", "compile", "max-autotune". */
+extern const char *const oracle_ways[ORACLE_WAYS];
+
+/* Sends code and inputs (q->in_double is false) and warms every way up, which compiles the module: seconds to minutes, on the device that
+ * the caller leases. device: "cpu", or as torch names it, "cuda:0". flush: bytes that are written before each sample. Errors as above. */
+int oracle_timer_begin(const struct oracle_question *q, const char *device, size_t flush, struct oracle_timer **ret_timer,
+		       struct err *e);
+/* What ran it: "torch 2.11.0 on NVIDIA H200". Borrowed. */
+const char *oracle_timer_by(const struct oracle_timer *t);
+/* Why this way cannot be timed; NULL: it can. Borrowed. */
+const char *oracle_timer_why(const struct oracle_timer *t, unsigned way);
+/* Times so many executions, from cold caches; ns[] gets nanoseconds. */
+int oracle_timer_block(struct oracle_timer *t, unsigned way, size_t samples, double *ns, struct err *e);
+void oracle_timer_end(struct oracle_timer *take_timer);
+
 /* The Python that runs oracles: $PEAKD_PYTHON, else python3. Borrowed. */
 const char *oracle_python(void);
-/* The command that runs this Python text in the sandbox. free() the list and its first string; the others are borrowed. */
-char **oracle_command(const char *text);
+/* The command that runs this Python text in the sandbox; builds: in one where it may start compilers. free() the list and its first
+ * string; the others are borrowed. */
+char **oracle_command(const char *text, bool builds);
 
 #endif

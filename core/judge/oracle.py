@@ -3,11 +3,13 @@
 core/judge/oracle.c starts it in a sandbox and asks over stdin, one question at a time: a line of JSON, then the inputs' bytes. The answer
 goes to stdout: a line of JSON, then the outputs' bytes. docs/import.md has the members. Everything that the code prints goes to stderr.
 """
+import ast
 import ctypes
 import json
 import os
 import signal
 import sys
+import time
 
 IDLE_SECONDS = 120
 WIRE_IN, WIRE_OUT = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
@@ -168,8 +170,116 @@ def answer(question, problems):
     WIRE_OUT.flush()
 
 
+# --- timing: the problem's own code beside a kernel ----------------------------------------------------------------------------------------
+
+WAYS = {"eager": None, "compile": {}, "max-autotune": {"mode": "max-autotune"}}
+WARM_UP_SECONDS, WARM_UP_CALLS = 0.2, 3
+HIDDEN_CYCLES = 1000000  # of the GPU before each sample, so that the time to submit work does not count
+
+
+def is_plain(node):
+    """A name, perhaps of another type or shape: evaluated once, it costs a call nothing."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("bool", "reshape"):
+        return is_plain(node.func.value)
+    return isinstance(node, (ast.Name, ast.Constant))
+
+
+def split_call(source):
+    """The source as a tree, where reference() returns what its last line calls and with what, if that is all its work; and whether it is."""
+    tree = ast.parse(source)
+    entry = next((n for n in reversed(tree.body) if isinstance(n, ast.FunctionDef) and n.name == "reference"), None)
+    *before, last = entry.body if entry else [None]
+    call = last.value if isinstance(last, ast.Return) else None
+    puts = all(isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Attribute) and n.targets[0].attr == "data" for n in before)
+    if not (puts and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords and all(map(is_plain, call.args))):
+        return tree, False
+    last.value = ast.copy_location(ast.Tuple([call.func, ast.List(call.args, ast.Load())], ast.Load()), call)
+    return ast.fix_missing_locations(tree), True
+
+
+class Timing:
+    """One source and its inputs on a device, ready to be timed in several ways."""
+
+    def __init__(self, question, tensors):
+        where = question["device"]
+        scratch = os.environ.get("TMPDIR", "/tmp")  # the sandbox's, where torch.compile may write
+        os.environ.update(HOME=scratch, USER="peakd", TORCHINDUCTOR_CACHE_DIR=scratch + "/inductor", TRITON_CACHE_DIR=scratch + "/triton",
+                          TORCHINDUCTOR_COMPILE_THREADS="1")
+        self.cuda = where != "cpu"
+        if self.cuda and not torch.cuda.is_available():
+            raise Refused(f"the kernel runs on a GPU, and torch {torch.__version__} sees none: times of different devices are not compared")
+        if hasattr(torch, "set_default_device"):
+            torch.set_default_device(where)  # for tensors that the code makes itself
+        torch.set_grad_enabled("grad(" in question["source"] or "backward(" in question["source"])
+        values = {**question["params"], **{n: t.to(where) for n, t in tensors.items()}}
+        tree, split = split_call(question["source"])
+        space = {"__name__": "reference"}
+        torch.manual_seed(0)
+        exec(compile(tree, "reference", "exec"), space)
+        for module in [x for x in space.values() if isinstance(x, torch.nn.Module)]:
+            module.to(where)
+        entry = space.get("reference") or space["run"]
+        names = entry.__code__.co_varnames[:entry.__code__.co_argcount + entry.__code__.co_kwonlyargcount]
+        given = {name: values[name] for name in names if name in values}
+        call, self.args = entry(**given) if split else (lambda: entry(**given), [])
+        self.flush = torch.zeros(question["flush"], dtype=torch.uint8, device=where)
+        self.by = f"torch {torch.__version__} on " + (torch.cuda.get_device_name(where) if self.cuda else "the CPU")
+        self.calls, self.whys = {}, {}
+        wanted = os.environ.get("PEAKD_PYTORCH", ",".join(WAYS)).split(",")
+        for way in [w for w in WAYS if w in wanted]:
+            try:
+                self.calls[way] = self.prepare(call, WAYS[way])
+                self.whys[way] = None
+            except Exception as why:  # whatever foreign code raises, and compilers
+                name = "" if isinstance(why, Refused) else type(why).__name__ + ": "
+                self.whys[way] = " ".join((name + str(why)).split())[:300]
+
+    def prepare(self, call, options):
+        if options is not None:
+            if not hasattr(torch, "compile"):
+                raise Refused(f"torch {torch.__version__} has no torch.compile")
+            torch._dynamo.reset()
+            call = torch.compile(call, dynamic=False, **options)
+        start, count = time.monotonic(), 0
+        while count < WARM_UP_CALLS or (time.monotonic() - start < WARM_UP_SECONDS and count < 1000):
+            call(*self.args)
+            count += 1
+        if self.cuda:
+            torch.cuda.synchronize()
+        return call
+
+    def sample(self, call):
+        self.flush.add_(1)
+        if not self.cuda:
+            start = time.perf_counter_ns()
+            call(*self.args)
+            return time.perf_counter_ns() - start
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda._sleep(HIDDEN_CYCLES)
+        begin.record()
+        call(*self.args)
+        end.record()
+        end.synchronize()
+        return begin.elapsed_time(end) * 1e6
+
+
+def time_block(question, timing):
+    call = timing.calls[question["way"]]
+    return {"ns": [timing.sample(call) for _ in range(question["samples"])]}
+
+
+def begin_timing(question):
+    tensors = read_inputs(question)
+    try:
+        return Timing(question, tensors)
+    except Refused:
+        raise
+    except Exception as why:  # whatever foreign code raises
+        raise Refused(f"{type(why).__name__}: {why}") from None
+
+
 def main():
-    problems = {}
+    problems, timing = {}, None
     while True:
         signal.alarm(IDLE_SECONDS)  # a daemon that is idle keeps no torch in memory
         line = WIRE_IN.readline()
@@ -178,11 +288,19 @@ def main():
             return
         try:
             question = json.loads(line)
+            said = None
             if question["ask"] == "import":
-                WIRE_OUT.write(json.dumps(import_problem(question)).encode() + b"\n")
-                WIRE_OUT.flush()
+                said = import_problem(question)
+            elif question["ask"] == "time":
+                timing = begin_timing(question)
+                said = {"by": timing.by, "ways": timing.whys}
+            elif question["ask"] == "block":
+                said = time_block(question, timing)
             else:
                 answer(question, problems)
+            if said:
+                WIRE_OUT.write(json.dumps(said).encode() + b"\n")
+                WIRE_OUT.flush()
         except Refused as why:
             text = " ".join(str(why).split())
             WIRE_OUT.write(json.dumps({"error": text, "missing": torch is None}).encode() + b"\n")

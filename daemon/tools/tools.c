@@ -116,6 +116,12 @@ static int resolve_against(const struct mcp_call *call, struct db *db, int64_t c
 	return 0;
 }
 
+int tools_beside_pytorch(const struct mcp_call *call)
+{
+	const char *b = tools_text(call, "b");
+	return b && strcmp(b, work_pytorch.name) == 0;
+}
+
 /* The kind's request from the arguments: `at` becomes a checkpoint and the workflow to advance. */
 static int request_of(const struct mcp_call *call, struct db *db, const struct engine_kind *kind, void *request,
 		      int64_t *ret_subject, struct err *e)
@@ -125,7 +131,9 @@ static int request_of(const struct mcp_call *call, struct db *db, const struct e
 	int64_t checkpoint;
 	int rc = resolve(call, db, "a", json, e);
 	*ret_subject = rc == 0 ? json_integer_value(json_object_get(json, "a")) : 0;
-	if (rc == 0)
+	if (rc == 0 && kind == &work_pytorch)
+		rc = json_object_set(json, "checkpoint", json_object_get(json, "a"));
+	else if (rc == 0)
 		rc = resolve(call, db, "b", json, e);
 	if (rc == 0 && tools_text(call, "at")) {
 		rc = tools_at(call, db, &checkpoint, &workflow, e);
@@ -280,6 +288,12 @@ static const struct tool tool_tune = {
 	.handler = start_named,
 };
 
+/* B is a checkpoint, or PyTorch. */
+static const struct mcp_done *compare(struct mcp_call *call)
+{
+	return tools_start(call, tools_beside_pytorch(call) ? work_pytorch.name : work_compare.name);
+}
+
 static const struct tool tool_compare = {
 	.name = "compare",
 	.title = "Compare two checkpoints",
@@ -288,7 +302,7 @@ static const struct tool tool_compare = {
 	.description = "Times two in pairs, each at its best. Answers per size with a verdict on B: faster, slower, same, unclear, "
 		       "and how many times as fast. Next: profile, or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
-	.handler = start_named,
+	.handler = compare,
 };
 
 static const struct tool tool_profile = {

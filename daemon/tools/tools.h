@@ -60,6 +60,8 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
  * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);
+/* Whether a comparison is with PyTorch, which runs the reference. */
+int tools_beside_pytorch(const struct mcp_call *call);
 /* What can be known to be wrong with the call's arguments, about this checkpoint, before a job is made (check.c). */
 int tools_check(const struct mcp_call *call, struct db *db, int64_t checkpoint, struct err *e);
 /* Waits for a job that exists, as tools_start does; events after number `after` are sent on (negative: after the last one that any

@@ -53,7 +53,7 @@ static int ask(const struct verb_line *line, json_t **ret_answer, struct err *e)
 	question = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(all);
 	char *program = mem_fmt("%s\n%s", embedded_file("core/problems/import.py"), embedded_file("core/judge/oracle.py"));
-	char **argv = oracle_command(program), *input = mem_fmt("%s\n", question);
+	char **argv = oracle_command(program, false), *input = mem_fmt("%s\n", question);
 	struct buf out = BUF_INIT;
 	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, &(struct child_bounds){ .timeout_ns = READ_NS }, &out, e);
 	if (rc < 0)

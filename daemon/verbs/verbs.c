@@ -271,7 +271,7 @@ static int compare_run(const struct verb_line *line)
 	json_t *arguments = json_pack("{s:s}", "a", line->words[0]);
 	if (line->word_count > 1)
 		json_object_set_new(arguments, "b", json_string(line->words[1]));
-	verbs_copy(line, arguments, "device", "sizes", "objective", "warm", NULL);
+	verbs_copy(line, arguments, "device", "sizes", "objective", "warm", "later", NULL);
 	return verbs_call(line, "compare", arguments, NULL);
 }
 
@@ -286,6 +286,8 @@ const struct verb verbs_compare = {
 		   "unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
 		   "shows what was\n"
 		   "compared before.\n\n"
+		   "B may be pytorch, where the context has a Python reference: PyTorch runs it eager and compiled, in turns with A\n"
+		   "(docs/bench.md).\n\n"
 		   "--objective energy (or edp: energy x time) also weighs both: 10 alternations of windows of 2 s, the interval "
 		   "of the ratio by\n"
 		   "Student's t. Less energy counts at matched speed: times within 1 %. It takes about a minute and a device with "
@@ -296,6 +298,7 @@ const struct verb verbs_compare = {
 			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
 			{ "objective", "WHAT", "time (default), energy or edp" },
 			{ "warm", NULL, "with warm caches (default: cold)" },
+			{ "later", NULL, "with pytorch: kept for another machine (peakd drain)" },
 			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},

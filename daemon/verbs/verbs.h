@@ -16,7 +16,7 @@ extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_comp
 	verbs_draft, verbs_workflow;
 /* A search and what explains it (optimize.c), scripts of many calls (run.c, study.c), texts of the daemon (knowledge.c), and verbs without a daemon (drain.c, selftest.c, vacuum.c, backup.c,
  * trajectories.c). */
-extern const struct verb optimize_verb, import_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb,
+extern const struct verb optimize_verb, import_verb, bench_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb,
 	vacuum_verb, backup_verb, backup_check_verb;
 
 /* Copies the options that were given into tool arguments of the same name, with '-' as '_': flags as true, those of the verb's `numbers` as
