@@ -272,18 +272,46 @@ tidy: compile_commands.json
 # --- installation -------------------------------------------------------------------------------------------------------
 .PHONY: install uninstall clean
 SHARE  = $(DESTDIR)$(PREFIX)/share/peakd
-UNIT   = $(DESTDIR)$(PREFIX)/lib/systemd/system/peakd.service
+DOC    = $(DESTDIR)$(PREFIX)/share/doc/peakd
+UNITS  = $(DESTDIR)$(PREFIX)/lib/systemd/system
+ETC    = $(if $(filter /usr /usr/local,$(PREFIX)),/etc,$(PREFIX)/etc)
+CONF   = $(DESTDIR)$(ETC)/peakd/peakd.conf
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
 DATA   = $(shell find transforms examples tests/adversary -type f 2>/dev/null)
 DOCS   = $(wildcard README.md docs/*.md)
-#: make install               installs binary, transforms, examples, docs and systemd unit (PREFIX, DESTDIR); also uninstall
-install: all
+# What is written from peakd's own help, and where it goes.
+PAGES  = peakd.1:$(PREFIX)/share/man/man1/peakd.1 peakd.conf.5:$(PREFIX)/share/man/man5/peakd.conf.5 zsh:$(ZSHDIR)/_peakd \
+         bash:$(PREFIX)/share/bash-completion/completions/peakd fish:$(PREFIX)/share/fish/vendor_completions.d/peakd.fish
+#: make install               installs binary, data, docs, man pages, completion and service (PREFIX, DESTDIR); also uninstall
+install: all pages
 	install -D -m 755 $(BUILD)/peakd $(DESTDIR)$(PREFIX)/bin/peakd
 	@for f in $(DATA); do install -D -m "$$([ -x $$f ] && echo 755 || echo 644)" $$f "$(SHARE)/$$f" || exit 1; done
-	@for f in $(DOCS); do install -D -m 644 $$f "$(DESTDIR)$(PREFIX)/share/doc/peakd/$${f#docs/}" || exit 1; done
-	@mkdir -p $(dir $(UNIT))
-	sed 's|/usr/local|$(PREFIX)|g' systemd/peakd.service >$(UNIT) && chmod 644 $(UNIT)
+	@for f in $(DOCS); do install -D -m 644 $$f "$(DOC)/$${f#docs/}" || exit 1; done
+	@for f in $(PAGES); do install -D -m 644 $(BUILD)/pages/$${f%%:*} "$(DESTDIR)$${f#*:}" || exit 1; done
+	@for f in gpu counters; do install -D -m 644 systemd/$$f.conf "$(DOC)/$$f.conf" || exit 1; done
+	@mkdir -p $(UNITS)
+	sed 's|/usr/local|$(PREFIX)|g; s|/etc/peakd|$(ETC)/peakd|g' systemd/peakd.service >$(UNITS)/peakd.service
+	@chmod 644 $(UNITS)/peakd.service
+	install -m 644 systemd/peakd.socket $(UNITS)/peakd.socket
+	install -D -m 644 systemd/peakd.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/peakd.conf
+	@[ -e $(CONF) ] || install -D -m 644 systemd/peakd.conf $(CONF)
+# Settings stay, as long as somebody changed them.
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(SHARE) $(DESTDIR)$(PREFIX)/share/doc/peakd $(UNIT)
+	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(SHARE) $(DOC) $(UNITS)/peakd.service $(UNITS)/peakd.socket \
+		$(DESTDIR)$(PREFIX)/lib/sysusers.d/peakd.conf $(foreach f,$(PAGES),$(DESTDIR)$(word 2,$(subst :, ,$(f))))
+	@! cmp -s systemd/peakd.conf $(CONF) || rm $(CONF)
+
+#: make pages                 build/pages: man pages and completion for bash, zsh and fish, from the texts of `peakd help`
+.PHONY: pages
+pages: $(BUILD)/pages/fish
+$(BUILD)/pages/fish: $(BUILD)/peakd packaging/pages.sh packaging/pages.awk
+	@sh packaging/pages.sh $(BUILD)/peakd $(@D)
+
+#: make deb                   build/peakd_VERSION_ARCH.deb, checked by lintian (Debian packages: debhelper, lintian)
+.PHONY: deb
+deb: all pages
+	@sh tests/source/packages.sh install $(BUILD)/deps.log deb
+	@sh packaging/deb.sh $(BUILD) $(VERSION)
 
 #: make bundle                build/bundle: a relocatable folder for a machine without root or packages (a GPU node)
 .PHONY: bundle

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -24,6 +23,7 @@
 #include "core/workers/child.h"
 #include "daemon/app.h"
 #include "daemon/pages.h"
+#include "daemon/service.h"
 #include "daemon/socket.h"
 #include "mcp/http.h"
 
@@ -31,7 +31,8 @@ enum {
 	FILE_MAX = 1 << 20,
 	PORT = 7325,
 	FILES = 8192,
-	NAME_TELLS = 5 /* letters of a name before it may look like another one's mistake */
+	NAME_TELLS = 5, /* letters of a name before it may look like another one's mistake */
+	PATIENCE_MS = 10000
 };
 
 /* What HTTP needs of files: their texts; NULL when not given. */
@@ -50,8 +51,9 @@ struct serve {
 	struct secrets secrets;
 	char **hosts, **origins; /* NULL-terminated */
 	struct store_claim claim;
-	int signals;     /* signalfd */
-	int64_t idle_ns; /* --idle-exit; 0: never */
+	struct service_sockets lent; /* by systemd */
+	int signals;                 /* signalfd */
+	int64_t idle_ns;             /* --idle-exit; 0: never */
 };
 
 /* --- the command line ---------------------------------------------------------------------------------------------------- */
@@ -86,21 +88,14 @@ static int parse_listen(struct serve *s, struct err *e)
 static int read_text(const char *what, const char *path, char **ret_text, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	*ret_text = NULL;
-	FILE *f = fopen(path, "re");
-	size_t n = f ? fread(buf_room(&text, FILE_MAX), 1, FILE_MAX, f) : 0;
-	bool bad = f == NULL || ferror(f);
-	int errnum = errno;
-	if (f)
-		fclose(f);
-	while (n > 0 && strchr(" \t\r\n", text.data[n - 1]))
-		n--;
-	if (!bad && n > 0)
-		*ret_text = mem_strn(text.data, n);
+	int rc = buf_add_file(&text, path, FILE_MAX, e);
+	while (text.len > 0 && strchr(" \t\r\n", text.data[text.len - 1]))
+		text.len--;
+	if (rc == 0 && text.len == 0)
+		rc = err_set(e, ERR_INPUT, "%s is empty", path);
+	*ret_text = rc == 0 ? mem_strn(text.data, text.len) : NULL;
 	buf_fini(&text);
-	if (bad)
-		return err_sys(e, errnum, "%s: %s cannot be read", what, path);
-	return *ret_text ? 0 : err_set(e, ERR_INPUT, "%s: %s is empty", what, path);
+	return rc < 0 ? err_wrap(e, "%s", what) : 0;
 }
 
 /* The text of the file that an option names; NULL when it was not given. */
@@ -232,11 +227,13 @@ static void raise_files(void)
 		log_debug("cannot raise the limit of open files: %s", strerror(errno));
 }
 
-static int start_http(struct serve *s, struct err *e)
+/* `listener`: a socket that listens already; 0: none. */
+static int start_http(struct serve *s, int listener, struct err *e)
 {
 	struct mcp_http_config config = {
 		.address = s->address,
 		.port = s->port,
+		.listener = listener,
 		.token = s->secrets.token,
 		.tls_cert = s->secrets.cert,
 		.tls_key = s->secrets.key,
@@ -245,7 +242,7 @@ static int start_http(struct serve *s, struct err *e)
 		.plain = pages_table,
 		.user = s->app,
 	};
-	if (s->address == NULL)
+	if (s->address == NULL && listener == 0)
 		return 0;
 	int rc = mcp_http_start(s->app->mcp, &config, &s->http, e);
 	if (rc == -ERR_INPUT && (s->secrets.token == NULL || s->secrets.cert == NULL))
@@ -263,16 +260,20 @@ static int start(struct serve *s, struct err *e)
 				     .sets = (const char *const *)sets };
 	int rc = take_signals(s, e);
 	raise_files();
+	struct service_patience *patience = service_patience_new(PATIENCE_MS);
 	if (rc == 0)
-		rc = socket_path(s->line->db, &s->socket, e);
+		rc = service_sockets(&s->lent, e);
+	if (rc == 0)
+		rc = s->lent.local ? socket_path_of(s->lent.local, &s->socket, e) : socket_path(s->line->db, &s->socket, e);
 	if (rc == 0)
 		rc = store_lock(s->line->db, s->socket, &s->claim, e);
 	if (rc == 0)
 		rc = app_new(&config, &s->app, e);
 	if (rc == 0)
-		rc = sockets_start(s->app->mcp, s->socket, &s->sockets, e);
+		rc = sockets_start(s->app->mcp, s->socket, s->lent.local, &s->sockets, e);
 	if (rc == 0)
-		rc = start_http(s, e);
+		rc = start_http(s, s->lent.inet, e);
+	service_patience_free(patience);
 	free(models);
 	free(sets);
 	return rc;
@@ -281,11 +282,14 @@ static int start(struct serve *s, struct err *e)
 static void announce(const struct serve *s)
 {
 	char where[128] = "no HTTP";
+	const char *address = s->http ? mcp_http_address(s->http) : "";
 	if (s->http)
-		snprintf(where, sizeof where, strchr(s->address, ':') ? "%s://[%s]:%d/mcp" : "%s://%s:%d/mcp",
-			 s->secrets.cert ? "https" : "http", s->address, mcp_http_port(s->http));
+		snprintf(where, sizeof where, strchr(address, ':') ? "%s://[%s]:%d/mcp" : "%s://%s:%d/mcp",
+			 s->secrets.cert ? "https" : "http", address, mcp_http_port(s->http));
 	log_info("serving %s: %s, socket %s", s->line->db, where, s->socket);
-	sd_notifyf(0, "READY=1\nSTATUS=Serving %s, %s", s->line->db, where);
+	char *status = mem_fmt("Serving %s, %s", s->line->db, where);
+	service_ready(status);
+	free(status);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------------- */
@@ -306,69 +310,89 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* SIGHUP: reads token and certificate again. If they have changed, HTTP starts anew on its port. Models, their keys, transformations and
- * validators are read whenever they are used. */
+/* SIGHUP: reads token and certificate again. If they have changed, HTTP starts anew; clients wait at its socket meanwhile. Models, their
+ * keys, transformations and validators are read whenever they are used. */
 static void reload(struct serve *s)
 {
 	struct secrets fresh = { NULL, NULL, NULL }, old = s->secrets;
 	struct err e = ERR_INIT;
+	service_reloading();
 	int rc = read_secrets(s->line, &fresh, &e);
 	if (rc == 0 && (s->http == NULL ||
 			(is_same(old.token, fresh.token) && is_same(old.cert, fresh.cert) && is_same(old.key, fresh.key)))) {
 		log_info("reloaded: token and certificate are as before");
 	} else if (rc == 0) {
-		s->port = mcp_http_port(s->http);
-		mcp_http_stop(s->http);
+		int listener = mcp_http_pause(s->http);
 		s->http = NULL;
 		s->secrets = fresh;
 		fresh = old;
-		rc = start_http(s, &e);
+		rc = start_http(s, listener, &e);
 		if (rc == 0)
 			log_info("reloaded: HTTP has a new token or certificate");
-	}
-	if (rc < 0)
+		else
+			log_error("reload: %s", e.text);
+		if (rc < 0) {
+			fresh = s->secrets;
+			s->secrets = old;
+			if (start_http(s, listener, &e) < 0)
+				log_error("reload: %s: restart the daemon", e.text);
+		}
+		close(listener);
+	} else {
 		log_error("reload: %s", e.text);
-	if (rc < 0 && s->address && s->http == NULL) {
-		fresh = s->secrets;
-		s->secrets = old;
-		if (start_http(s, &e) < 0)
-			log_error("reload: %s: restart the daemon", e.text);
 	}
 	secrets_fini(&fresh);
+	announce(s);
 }
 
+/* False when the daemon is to end. */
+static bool take_signal(struct serve *s)
+{
+	struct signalfd_siginfo info = { .ssi_signo = 0 };
+	if (read(s->signals, &info, sizeof info) == sizeof info && info.ssi_signo == SIGHUP &&
+	    info.ssi_code != SI_KERNEL) { /* not when its terminal was closed */
+		reload(s);
+		return true;
+	}
+	log_info("ending: signal %u", info.ssi_signo);
+	return false;
+}
+
+/* The watchdog is told so only after idle_since has taken the locks of clients, jobs and calls: a daemon in a deadlock is restarted. */
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };
-	int64_t needed = clock_now(), since;
+	int64_t needed = clock_now(), alive = needed, watchdog_ns = service_watchdog_ns();
 	unsigned long requests = 0;
 	for (;;) {
-		/* Without --idle-exit there is nothing to look at. */
-		int rc = poll(&fd, 1, s->idle_ns ? clock_poll_ms(needed + s->idle_ns) : -1);
-		if (rc > 0) {
-			struct signalfd_siginfo info = { .ssi_signo = 0 };
-			if (read(s->signals, &info, sizeof info) == sizeof info && info.ssi_signo == SIGHUP &&
-			    info.ssi_code != SI_KERNEL) { /* not when its terminal was closed */
-				reload(s);
-				continue;
-			}
-			log_info("ending: signal %u", info.ssi_signo);
-			return;
+		/* Without --idle-exit and a watchdog there is nothing to look at. */
+		int64_t until = s->idle_ns ? needed + s->idle_ns : INT64_MAX;
+		if (watchdog_ns && alive + watchdog_ns < until)
+			until = alive + watchdog_ns;
+		if (poll(&fd, 1, until == INT64_MAX ? -1 : clock_poll_ms(until)) > 0) {
+			if (!take_signal(s))
+				return;
+			continue;
 		}
-		since = s->idle_ns ? idle_since(s, &requests) : 0;
+		int64_t since = idle_since(s, &requests);
 		needed = since > needed ? since : needed;
-		if (s->idle_ns && clock_now() - needed >= s->idle_ns && sockets_retire(s->sockets)) {
+		if (watchdog_ns && clock_now() - alive >= watchdog_ns) {
+			service_alive();
+			alive = clock_now();
+		}
+		bool unneeded = s->idle_ns && clock_now() - needed >= s->idle_ns;
+		if (unneeded && sockets_retire(s->sockets)) {
 			log_info("ending: nobody needed this daemon for %lld s", (long long)(s->idle_ns / CLOCK_S));
 			return;
 		}
-		if (s->idle_ns && clock_now() - needed >= s->idle_ns)
+		if (unneeded)
 			needed = clock_now(); /* a client came: wait as long again */
 	}
 }
 
 static void stop(struct serve *s)
 {
-	sd_notify(0, "STOPPING=1");
+	service_stopping();
 	app_end(s->app);
 	mcp_http_stop(s->http);
 	sockets_stop(s->sockets);
@@ -405,6 +429,7 @@ static int serve_run(const struct verb_line *line)
 }
 
 static const struct verb_option options[] = {
+	{ "config", "FILE", "reads options from FILE, one OPTION = VALUE per line; those on the command line take precedence" },
 	{ "listen", "ADDR:PORT", "serves MCP over HTTP there (default 127.0.0.1:7325; port 0: any free port; none: socket only)" },
 	{ "model", "NAME=SPEC", "a model: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
 	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
@@ -421,6 +446,28 @@ static const struct verb_option options[] = {
 	{ NULL, NULL, NULL },
 };
 
+static const struct verb_option environment[] = {
+	{ "PEAKD_MODEL", "SPEC", "the model \"default\", as with --model" },
+	{ "PEAKD_RECORD", "FOLDER", "records there every answer of a model over HTTP" },
+	{ "PEAKD_VALIDATORS", "FOLDERS", "custom validators, in folders separated by colons" },
+	{ "PEAKD_EVALUATORS", "FOLDERS", "custom evaluators, in folders separated by colons" },
+	{ "PEAKD_VALIDATOR_SECONDS", "N", "time limit of a custom validator or evaluator (default 60)" },
+	{ "PEAKD_REFERENCES_MB", "N", "memory for cached references in MiB (default 1024)" },
+	{ "PEAKD_BINARIES_MB", "N", "disk for compiled kernels in MiB (default 1024; 0 keeps none)" },
+	{ "PEAKD_PYTHON", "FILE", "the Python that runs references of imported problems (default python3)" },
+	{ "PEAKD_CUDA_TOOLKIT", "FOLDER", "the CUDA toolkit" },
+	{ "PEAKD_CUDA_DRIVER", "FILE", "libcuda.so" },
+	{ "PEAKD_ROCM", "FOLDER", "ROCm, instead of searching for it" },
+	{ "PEAKD_HIP_RUNTIME", "FILE", "libamdhip64.so" },
+	{ "PEAKD_NVDISASM", "FILE", "nvdisasm; off: no disassembly" },
+	{ "PEAKD_SANITIZER", "FILE", "compute-sanitizer" },
+	{ "PEAKD_COUNTERS", "off", "forbids hardware counters" },
+	{ "PEAKD_SANDBOX", "off", "runs workers without their sandbox" },
+	{ "PEAKD_LOG_FORMAT", "json", "writes each line of the log as a JSON object" },
+	{ "PEAKD_SHARE", "FOLDER", "the folder with transforms/ and examples/" },
+	{ NULL, NULL, NULL },
+};
+
 const struct verb serve_verb = {
 	.name = "serve",
 	.words = "",
@@ -429,6 +476,7 @@ const struct verb serve_verb = {
 		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n"
 		   "SIGHUP reads the token and the certificate again.\n",
 	.options = options,
+	.environment = environment,
 	.min_words = 0,
 	.max_words = 0,
 	.run = serve_run,

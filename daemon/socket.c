@@ -48,8 +48,12 @@ static int private_folder(const char *path, struct err *e)
 static int socket_folder(char **ret_folder, struct err *e)
 {
 	struct sockaddr_un address;
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	const char *runtime = getenv("XDG_RUNTIME_DIR"), *service = getenv("RUNTIME_DIRECTORY");
 	char *folder = NULL;
+	if (service && *service == '/') {
+		*ret_folder = mem_strn(service, strcspn(service, ":")); /* the service manager made it */
+		return 0;
+	}
 	if (runtime && *runtime == '/' && strlen(runtime) + sizeof "/peakd/.sock" + HASH_PART < sizeof address.sun_path)
 		folder = mem_fmt("%s/peakd", runtime);
 	if (folder == NULL || access(runtime, W_OK | X_OK) != 0) {
@@ -96,6 +100,16 @@ int socket_path(const char *db, char **ret_path, struct err *e)
 	return 0;
 }
 
+int socket_path_of(int listener, char **ret_path, struct err *e)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	socklen_t n = sizeof address;
+	if (getsockname(listener, (struct sockaddr *)&address, &n) != 0 || address.sun_path[0] != '/')
+		return err_set(e, ERR_INPUT, "the Unix socket that the service manager opened has no path: clients cannot find it");
+	*ret_path = mem_fmt("%.*s", (int)sizeof address.sun_path, address.sun_path);
+	return 0;
+}
+
 static int open_socket(const char *path, struct sockaddr_un *ret_address, int *ret_fd, struct err *e)
 {
 	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -138,6 +152,7 @@ struct peer {
 struct sockets {
 	struct mcp_server *server;
 	char *path;
+	bool is_lent; /* the socket belongs to the service manager, which goes on listening */
 	int listen_fd, wake_fd;
 	pthread_t thread;
 	struct lock lock;      /* LOCK_LEAF, of all below */
@@ -258,6 +273,12 @@ static void *accept_thread(void *arg)
 static int listen_on(struct sockets *s, struct err *e)
 {
 	struct sockaddr_un address;
+	if (s->is_lent) {
+		/* Listening once more makes this process the peer that clients see. */
+		if (listen(s->listen_fd, BACKLOG) != 0 || fcntl(s->listen_fd, F_SETFL, O_NONBLOCK) != 0)
+			return err_sys(e, errno, "%s: the service manager's socket", s->path);
+		return 0;
+	}
 	int rc = open_socket(s->path, &address, &s->listen_fd, e);
 	if (rc < 0)
 		return rc;
@@ -268,10 +289,14 @@ static int listen_on(struct sockets *s, struct err *e)
 	return 0;
 }
 
-int sockets_start(struct mcp_server *server, const char *path, struct sockets **ret_sockets, struct err *e)
+int sockets_start(struct mcp_server *server, const char *path, int listener, struct sockets **ret_sockets, struct err *e)
 {
 	struct sockets *s = MEM_NEW(struct sockets);
-	*s = (struct sockets){ .server = server, .path = mem_str(path), .listen_fd = -1, .last_ns = clock_now() };
+	*s = (struct sockets){ .server = server,
+			       .path = mem_str(path),
+			       .is_lent = listener > 0,
+			       .listen_fd = listener > 0 ? listener : -1,
+			       .last_ns = clock_now() };
 	lock_init(&s->lock, LOCK_LEAF);
 	lock_bell_init(&s->bell);
 	s->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -307,8 +332,10 @@ bool sockets_retire(struct sockets *s)
 	/* New clients do not find the socket under its other name, and poll sees those that found it before. */
 	char *aside = mem_fmt("%s.old", s->path);
 	struct pollfd fd = { .fd = s->listen_fd, .events = POLLIN };
-	bool retired = rename(s->path, aside) == 0;
-	bool gone = !retired && errno == ENOENT; /* somebody removed it: no new client finds it, and it has no name to restore */
+	bool retired = !s->is_lent && rename(s->path, aside) == 0;
+	/* Who comes to the service manager's socket later starts the daemon again. */
+	bool gone = s->is_lent ||
+		    (!retired && errno == ENOENT); /* somebody removed it: no new client finds it, and it has no name to restore */
 	lock_take(&s->lock);
 	bool wanted = poll(&fd, 1, 0) > 0 || s->clients > 0;
 	lock_release(&s->lock);
@@ -333,7 +360,8 @@ void sockets_stop(struct sockets *s)
 {
 	if (s == NULL)
 		return;
-	unlink(s->path);
+	if (!s->is_lent)
+		unlink(s->path);
 	lock_take(&s->lock);
 	s->ending = true;
 	/* Their threads see the end of input and finish the calls in flight; clients that do not read their answers are cut off. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -65,9 +66,25 @@ static void become_daemon(int log_fd, const char *const *argv)
 	_exit(127);
 }
 
+/* A daemon of ours would leave files that the owner's daemon cannot open. Root is refused too. */
+static int check_owner(const char *db, struct err *e)
+{
+	struct stat st;
+	if (stat(db, &st) != 0 || st.st_uid == geteuid())
+		return 0;
+	const struct passwd *owner = getpwuid(st.st_uid);
+	return err_set(
+		e, ERR_UNSUPPORTED,
+		"%s belongs to user %u%s%s%s, whose daemon does not run: start that (a service: systemctl start peakd), or run "
+		"`peakd serve --db %s` if it should be yours",
+		db, (unsigned)st.st_uid, owner ? " (" : "", owner ? owner->pw_name : "", owner ? ")" : "", db);
+}
+
 static int spawn(struct start *s, struct err *e)
 {
 	const char *argv[] = { "peakd", "serve", "--listen", "none", "--idle-exit", "20", "--db", s->db, NULL };
+	if (check_owner(s->db, e) < 0)
+		return -(int)e->code;
 	int log_fd = open_log(s, e);
 	if (log_fd < 0)
 		return log_fd;
@@ -114,6 +131,19 @@ static bool child_failed(struct start *s, struct err *e)
 	return true;
 }
 
+/* Connects to the socket of the process that holds the database. A service's private /tmp is reached through the process's own root. */
+static int connect_to(int pid, const char *path, int *ret_fd, struct err *e)
+{
+	int rc = socket_connect(path, ret_fd, e);
+	if (rc != -ERR_NOT_FOUND || pid == 0)
+		return rc;
+	char *theirs = mem_fmt("/proc/%d/root%s", pid, path);
+	struct err ignored = ERR_INIT;
+	rc = socket_connect(theirs, ret_fd, &ignored) == 0 ? 0 : rc;
+	free(theirs);
+	return rc;
+}
+
 /* 1 connected, 0 not yet. */
 static int try_once(struct start *s, int *ret_fd, struct err *e)
 {
@@ -125,7 +155,7 @@ static int try_once(struct start *s, int *ret_fd, struct err *e)
 		return held;
 	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. A full disk, or a lock file that
 	 * somebody deleted, leaves no note. */
-	int rc = held ? socket_connect(*note == '/' ? note : s->socket, ret_fd, &why) : -ERR_NOT_FOUND;
+	int rc = held ? connect_to(pid, *note == '/' ? note : s->socket, ret_fd, &why) : -ERR_NOT_FOUND;
 	free(note);
 	if (rc == 0)
 		return 1;
@@ -176,6 +206,9 @@ static void say_waiting(const struct start *s)
 
 int start_connect(const char *db, int *ret_fd, struct err *e)
 {
+	struct stat st;
+	if (stat(db, &st) == 0 && S_ISSOCK(st.st_mode))
+		return socket_connect(db, ret_fd, e);
 	struct start s = { .db = db, .log = mem_fmt("%s.log", db) };
 	int64_t began = clock_now();
 	bool said = false;

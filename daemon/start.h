@@ -4,9 +4,10 @@
 
 #include "base/err.h"
 
-/* Connects to the database's daemon. Where none runs, it starts `peakd serve --listen none --idle-exit 20` in a session of its own,
- * with its log in DB.log. It waits for a minute at most, and says so after ten seconds. -ERR_TIMEOUT, or -ERR_IO with the log's
- * last line. */
+/* Connects to the database's daemon, or to the daemon behind `db` where that is a Unix socket. Where none runs, it starts
+ * `peakd serve --listen none --idle-exit 20` in a session of its own, with its log in DB.log, unless the database belongs to another
+ * user. It waits for a minute at most, and says so after ten seconds. -ERR_TIMEOUT, -ERR_NOT_FOUND for a socket without a daemon, or
+ * -ERR_IO with the log's last line. */
 int start_connect(const char *db, int *ret_fd, struct err *e);
 /* Warns on stderr about PEAKD_… variables of this process that the daemon at the other end of the socket was started without. */
 void start_warn_environment(int fd);

@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -236,14 +237,36 @@ static void set_defaults(struct mcp_http_config *c)
 	c->idle_ms = c->idle_ms ? c->idle_ms : IDLE_S * 1000;
 }
 
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+/* A copy of the caller's socket, with the address that it really listens on: that is the one to guard. */
+static int copy_socket(struct mcp_http *http, int *ret_fd, struct err *e)
+{
+	union address a;
+	socklen_t n = sizeof a;
+	int fd = fcntl(http->config.listener, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0 || fcntl(fd, F_SETFL, O_NONBLOCK) < 0 || getsockname(fd, &a.any, &n) < 0) {
+		int rc = err_sys(e, errno, "the HTTP socket that the service manager opened");
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	int is_v4 = a.any.sa_family == AF_INET;
+	inet_ntop(a.any.sa_family, is_v4 ? (void *)&a.v4.sin_addr : (void *)&a.v6.sin6_addr, http->address, sizeof http->address);
+	http->config.address = http->address;
+	http->port = ntohs(is_v4 ? a.v4.sin_port : a.v6.sin6_port);
+	*ret_fd = fd;
+	return 0;
+}
+
 /* A socket that listens, and its port. libmicrohttpd could open it, but would not say why it cannot. */
 static int open_socket(const struct mcp_http_config *c, int *ret_fd, int *ret_port, struct err *e)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	} a = { .v6 = { .sin6_port = htons((uint16_t)c->port) } };
+	union address a = { .v6 = { .sin6_port = htons((uint16_t)c->port) } };
 	int on = 1, is_v4 = inet_pton(AF_INET, c->address, &a.v4.sin_addr) == 1;
 	socklen_t n = is_v4 ? sizeof a.v4 : sizeof a.v6;
 	a.any.sa_family = is_v4 ? AF_INET : AF_INET6;
@@ -307,12 +330,20 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	http->config = *config;
 	set_defaults(&http->config);
 	lock_init(&http->lock, LOCK_SESSION);
-	int rc = http_guard_check(&http->config, e);
+	int rc = config->listener ? copy_socket(http, &fd, e) : 0;
 	if (rc == 0)
-		rc = http_connections_start(http, e);
-	if (rc == 0 && ((rc = open_socket(&http->config, &fd, &http->port, e)) < 0 || (rc = start_daemon(http, fd, e)) < 0))
-		http_connections_stop(http);
+		rc = http_guard_check(&http->config, e);
+	if (rc == 0 && fd < 0)
+		rc = open_socket(&http->config, &fd, &http->port, e);
+	if (rc == 0 && (rc = http_connections_start(http, e)) == 0) {
+		rc = start_daemon(http, fd, e);
+		fd = -1;
+		if (rc < 0)
+			http_connections_stop(http);
+	}
 	if (rc < 0) {
+		if (fd >= 0)
+			close(fd);
 		lock_fini(&http->lock);
 		free(http);
 		return rc;
@@ -321,16 +352,21 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	return 0;
 }
 
+const char *mcp_http_address(const struct mcp_http *http)
+{
+	return http->config.address;
+}
+
 int mcp_http_port(const struct mcp_http *http)
 {
 	return http->port;
 }
 
-void mcp_http_stop(struct mcp_http *http)
+int mcp_http_pause(struct mcp_http *http)
 {
 	if (http == NULL)
-		return;
-	int fd = MHD_quiesce_daemon(http->daemon); /* from now on nothing is accepted */
+		return -1;
+	int fd = MHD_quiesce_daemon(http->daemon); /* from now on nothing is accepted, and the socket is ours */
 	atomic_store(&http->stopping, 1);
 	mcp_server_end_subscriptions(http->server, NULL);
 	int64_t deadline = clock_now() + STOP_S * CLOCK_S;
@@ -338,8 +374,14 @@ void mcp_http_stop(struct mcp_http *http)
 		clock_sleep(5 * CLOCK_MS);
 	MHD_stop_daemon(http->daemon);
 	http_connections_stop(http);
-	if (fd >= 0) /* it is ours since then */
-		close(fd);
 	lock_fini(&http->lock);
 	free(http);
+	return fd;
+}
+
+void mcp_http_stop(struct mcp_http *http)
+{
+	int fd = mcp_http_pause(http);
+	if (fd >= 0)
+		close(fd);
 }

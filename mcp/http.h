@@ -28,6 +28,7 @@ struct mcp_http_plain {
 struct mcp_http_config {
 	const char *address;  /* numeric; NULL: 127.0.0.1 */
 	int port;             /* 0: any free one, see mcp_http_port */
+	int listener;         /* a socket that listens, instead of address and port; stays the caller's; 0: none */
 	const char *path;     /* of the endpoint; NULL: "/mcp" */
 	const char *token;    /* bearer token; needed when the address is not loopback */
 	const char *tls_cert; /* PEM text of certificate chain and key; needed when the address is not loopback */
@@ -46,9 +47,12 @@ struct mcp_http_config {
 /* Listens and serves on its own threads. ERR_INPUT for a configuration that is not safe, ERR_NETWORK when the address
  * cannot be had. */
 int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *config, struct mcp_http **ret_http, struct err *e);
-/* The port that it listens on. */
+/* The address, valid until mcp_http_stop, and the port that it listens on. */
+const char *mcp_http_address(const struct mcp_http *http);
 int mcp_http_port(const struct mcp_http *http);
 /* Ends every stream gracefully, stops listening, waits for the threads. NULL is allowed. */
 void mcp_http_stop(struct mcp_http *http);
+/* The same, but returns the socket, which goes on listening: clients wait there for another mcp_http_start. -1: none. */
+int mcp_http_pause(struct mcp_http *http);
 
 #endif

@@ -95,6 +95,7 @@ struct mcp_http {
 	struct mcp_http_config config; /* with the defaults filled in */
 	struct MHD_Daemon *daemon;
 	int port;
+	char address[48];      /* of a socket that the caller opened */
 	size_t bodies;         /* bytes of request bodies; of the network thread */
 	int streams;           /* open GET and listen streams; of the network thread */
 	atomic_size_t answers; /* bytes of answers that nobody has read yet */

@@ -7,9 +7,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+
+enum { CONFIG_MAX = 1 << 20 };
 
 static const struct verb_option common[] = {
 	{ "db", "FILE", "the database (default: $PEAKD_DB, else peakd/peakd.db in $XDG_DATA_HOME)" },
@@ -35,20 +38,26 @@ static const struct verb_option *find_option(const struct verb *verb, const char
 	return NULL;
 }
 
-static int unknown_option(const struct verb *verb, const char *name, size_t n, struct err *e)
+static const char *nearest_option(const struct verb *verb, const char *name)
 {
 	const char **known = NULL;
 	size_t count = 0;
-	char *given = mem_strn(name, n);
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
 		*MEM_PUSH(known, count) = o->name;
 	for (size_t i = 0; i < MEM_COUNT(common); i++)
 		*MEM_PUSH(known, count) = common[i].name;
-	const char *near = suggest_word(given, known, count);
+	const char *near = suggest_word(name, known, count);
+	free(known);
+	return near;
+}
+
+static int unknown_option(const struct verb *verb, const char *name, size_t n, struct err *e)
+{
+	char *given = mem_strn(name, n);
+	const char *near = nearest_option(verb, given);
 	int rc = err_set(e, ERR_INPUT, "there is no option --%s%s%s%s; `peakd %s --help` lists them", given,
 			 near ? " (did you mean --" : "", near ? near : "", near ? "?)" : "", verb->name);
 	free(given);
-	free(known);
 	return rc;
 }
 
@@ -102,6 +111,79 @@ static int take_option(const struct verb *verb, int argc, char **argv, int *at, 
 	}
 	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = value };
 	return 0;
+}
+
+/* --- the configuration file --------------------------------------------------------------------------------------------- */
+
+static char *trim(char *text)
+{
+	text += strspn(text, " \t");
+	size_t n = strlen(text);
+	while (n > 0 && strchr(" \t\r", text[n - 1]))
+		n--;
+	text[n] = '\0';
+	return text;
+}
+
+/* Sets a variable of the environment, unless it is set. False when the verb reads no such variable. */
+static bool take_variable(const struct verb *verb, const char *name, const char *value)
+{
+	for (const struct verb_option *o = verb->environment ? verb->environment : none; o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			return setenv(name, value, 0) == 0;
+	return false;
+}
+
+/* `typed` options were given on the command line, and `text` is cut into key and value. */
+static int take_setting(struct verb_line *line, size_t typed, char *text, struct err *e)
+{
+	char *equals = strchr(text, '='), *value = equals ? trim(equals + 1) : NULL;
+	if (equals == NULL)
+		return err_set(e, ERR_INPUT, "a setting is written OPTION = VALUE");
+	*equals = '\0';
+	const char *key = trim(text), *set = getenv("PEAKD_DB");
+	const struct verb_option *option = find_option(line->verb, key, strlen(key));
+	if (*value == '\0')
+		return err_set(e, ERR_INPUT, "'%s' needs a value", key);
+	if (option == NULL && take_variable(line->verb, key, value))
+		return 0;
+	if (option == NULL || strcmp(key, "config") == 0 || strcmp(key, "help") == 0) {
+		const char *near = option ? NULL : nearest_option(line->verb, key);
+		return err_set(e, ERR_INPUT, "there is no setting '%s'%s%s%s", key, near ? "; did you mean '" : "",
+			       near ? near : "", near ? "'?" : "");
+	}
+	if (option->value == NULL && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+		return err_set(e, ERR_INPUT, "'%s' is yes or no", key);
+	if ((option->value == NULL && strcmp(value, "no") == 0) || (strcmp(key, "db") == 0 && set && *set))
+		return 0;
+	for (size_t i = 0; i < typed; i++)
+		if (line->given[i].option == option)
+			return 0;
+	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = option->value ? value : "" };
+	return 0;
+}
+
+static int read_config(struct verb_line *line, struct err *e)
+{
+	const char *path = verb_get(line, "config");
+	size_t typed = line->given_count;
+	struct buf text = BUF_INIT;
+	int rc = path ? buf_add_file(&text, path, CONFIG_MAX, e) : 0;
+	if (rc < 0)
+		err_wrap(e, "--config");
+	line->config = buf_steal(&text);
+	char *at = path ? line->config : NULL;
+	for (int number = 1; rc == 0 && at && *at; number++) {
+		char *end = at + strcspn(at, "\n"), *next = end + (*end == '\n');
+		*end = '\0';
+		char *shown = mem_str(at), *setting = trim(at);
+		struct err why = ERR_INIT;
+		if (*setting && *setting != '#' && take_setting(line, typed, setting, &why) < 0)
+			rc = err_set(e, ERR_INPUT, "%s:%d: %s\n    %s", path, number, why.text, shown);
+		free(shown);
+		at = next;
+	}
+	return rc;
 }
 
 static int check_words(const struct verb *verb, const struct verb_line *line, struct err *e)
@@ -167,6 +249,8 @@ int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line 
 	}
 	*ret_help = rc == 0 && verb_get(&line, "help");
 	if (rc == 0 && !*ret_help)
+		rc = read_config(&line, e);
+	if (rc == 0 && !*ret_help)
 		rc = check_words(verb, &line, e);
 	if (rc == 0 && !*ret_help)
 		rc = check_numbers(&line, e);
@@ -184,12 +268,13 @@ void verb_line_fini(struct verb_line *line)
 	free(line->words);
 	free(line->given);
 	free(line->db);
+	free(line->config);
 }
 
-static void print_option(const struct verb_option *o)
+static void print_option(const char *dashes, const struct verb_option *o)
 {
 	char text[64];
-	snprintf(text, sizeof text, "--%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+	snprintf(text, sizeof text, "%s%s%s%s", dashes, o->name, o->value ? *dashes ? " " : "=" : "", o->value ? o->value : "");
 	printf("  %-24s %s\n", text, o->help);
 }
 
@@ -199,9 +284,13 @@ void verb_help(const struct verb *verb)
 	if (verb->details)
 		printf("%s\n", verb->details);
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
-		print_option(o);
+		print_option("--", o);
 	for (size_t i = 0; i < MEM_COUNT(common); i++)
-		print_option(&common[i]);
+		print_option("--", &common[i]);
+	if (verb->environment)
+		printf("\nVariables of the environment, which the file of --config may set as well:\n\n");
+	for (const struct verb_option *o = verb->environment; o && o->name; o++)
+		print_option("", o);
 }
 
 /* --- reading ------------------------------------------------------------------------------------------------------------ */

@@ -28,7 +28,7 @@ struct verb_number {
 	long long min, max;
 };
 
-/* A parsed command line. Texts belong to the process's arguments. */
+/* A parsed command line. Texts belong to the process's arguments, or to the configuration file's text. */
 struct verb_line {
 	const struct verb *verb;
 	const char **words; /* arguments that are not options */
@@ -38,7 +38,8 @@ struct verb_line {
 		const char *value;
 	} * given;
 	size_t given_count;
-	char *db; /* --db, $PEAKD_DB or the user's own */
+	char *db;     /* --db, $PEAKD_DB or the user's own */
+	char *config; /* the text of the file of --config; NULL without one */
 };
 
 struct verb {
@@ -48,13 +49,17 @@ struct verb {
 	const char *details;               /* more for `peakd VERB --help`, or NULL */
 	const char *again;                 /* how to continue after its job was cancelled, or NULL */
 	const struct verb_option *options; /* ends with a NULL name, or NULL; every verb also takes --db and --log-level */
+	const struct verb_option
+		*environment; /* variables that it reads and the file of --config may set; ends with a NULL name, or NULL */
 	const struct verb_number
 		*numbers; /* the options that take numbers, checked by verb_parse; ends with a NULL name, or NULL */
 	size_t min_words, max_words;
 	int (*run)(const struct verb_line *line); /* returns the exit status */
 };
 
-/* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. */
+/* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. Where the verb has an option
+ * `config`, the file that it names adds options: lines `OPTION = VALUE`, with # before a comment. The command line and the environment
+ * take precedence over the file. */
 int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e);
 void verb_line_fini(struct verb_line *line);
 void verb_help(const struct verb *verb);

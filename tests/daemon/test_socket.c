@@ -2,7 +2,11 @@
 #include "daemon/socket.h"
 
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -70,7 +74,7 @@ static void test_serving(void)
 	is_int(socket_connect(path, &one, &e), -ERR_NOT_FOUND, "connecting fails before the server listens");
 	FILE *stale = fopen(path, "w");
 	fclose(stale);
-	is_int(sockets_start(server, path, &s, &e), 0, "the server replaces a stale socket %s", e.text);
+	is_int(sockets_start(server, path, 0, &s, &e), 0, "the server replaces a stale socket %s", e.text);
 	is_int(socket_connect(path, &one, &e), 0, "a first client connects %s", e.text);
 	is_int(socket_connect(path, &two, &e), 0, "a second client connects %s", e.text);
 	ok(answered(one) && answered(two), "both clients are answered");
@@ -86,7 +90,7 @@ static void test_serving(void)
 	is_int(socket_connect(path, &late, &e), -ERR_NOT_FOUND, "connecting fails after the server retired");
 	sockets_stop(s);
 
-	is_int(sockets_start(server, path, &s, &e), 0, "the server starts again %s", e.text);
+	is_int(sockets_start(server, path, 0, &s, &e), 0, "the server starts again %s", e.text);
 	is_int(socket_connect(path, &one, &e), 0, "a client connects to the restarted server %s", e.text);
 	ok(answered(one), "the restarted server answers");
 	struct pace pace = pace_begin();
@@ -100,6 +104,37 @@ static void test_serving(void)
 	free(path);
 }
 
+/* A service manager's socket keeps its name and goes on listening when the daemon ends. */
+static void test_lent(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct mcp_server_config config = { .name = "t", .version = "1" };
+	struct mcp_server *server = NULL;
+	struct sockets *s = NULL;
+	struct err e = ERR_INIT;
+	char *path = NULL;
+	is_int(mcp_server_new(&config, &server, &e), 0, "another server is made %s", e.text);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/lent.sock", folder);
+	int lent = socket(AF_UNIX, SOCK_STREAM, 0), kept = -1, one, two;
+	ok(bind(lent, (struct sockaddr *)&address, sizeof address) == 0 && listen(lent, 4) == 0, "a socket listens");
+	kept = dup(lent);
+	is_int(socket_path_of(lent, &path, &e), 0, "the path of a socket that listens is found %s", e.text);
+	is_str(path, address.sun_path, "it is the path to which it was bound");
+	is_int(sockets_start(server, path, lent, &s, &e), 0, "a socket of the service manager's is served %s", e.text);
+	is_int(socket_connect(path, &one, &e), 0, "a client connects to it %s", e.text);
+	ok(answered(one), "a client of it is answered");
+	ok(!sockets_retire(s), "a daemon with a client does not retire");
+	close(one);
+	ok(clients_are(s, 0), "the client has left");
+	ok(sockets_retire(s), "a daemon without a client retires");
+	sockets_stop(s);
+	is_int(socket_connect(path, &two, &e), 0, "a client may connect after the daemon's end %s", e.text);
+	close(two);
+	close(kept);
+	free(path);
+	mcp_server_free(server);
+}
+
 int main(void)
 {
 	if (mkdtemp(folder) == NULL)
@@ -107,6 +142,7 @@ int main(void)
 	setenv("XDG_RUNTIME_DIR", folder, 1);
 	test_path();
 	test_serving();
+	test_lent();
 	char *command = mem_fmt("rm -rf %s", folder);
 	ok(system(command) == 0, "the folder is removed");
 	free(command);

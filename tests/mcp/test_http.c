@@ -509,6 +509,45 @@ static void test_stop(struct mcp_server *server)
 	buf_fini(&b);
 }
 
+/* A socket that listens already, as a service manager passes it. */
+static int listening(const char *address)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	inet_pton(AF_INET, address, &a.sin_addr);
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	return bind(fd, (struct sockaddr *)&a, sizeof a) == 0 && listen(fd, 16) == 0 ? fd : -1;
+}
+
+static void test_listener(struct mcp_server *server, const struct mcp_http_plain *plain)
+{
+	int fd = listening("127.0.0.1");
+	struct mcp_http_config config = { .address = "0.0.0.0", .listener = fd, .plain = plain };
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "HTTP is served on a socket of the caller's %s", e.text);
+	is_str(mcp_http_address(http), "127.0.0.1", "the address is the socket's");
+	int port = mcp_http_port(http);
+	is_int(status_of(ask(port, "GET", "/healthz", "", "")), 200, "the socket is served");
+	int kept = mcp_http_pause(http);
+	ok(kept >= 0, "a pause returns the socket");
+	close(fd);
+	int client = dial(port);
+	struct buf b = BUF_INIT;
+	request(client, "GET", "/healthz", "", "");
+	config.listener = kept;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "the socket is served again %s", e.text);
+	is_int(read_until(client, &b, "200 OK", 60000), 0, "a client that came during the pause is served");
+	buf_fini(&b);
+	close(client);
+	close(kept);
+	mcp_http_stop(http);
+	fd = config.listener = listening("0.0.0.0");
+	config.address = "127.0.0.1";
+	ok(mcp_http_start(server, &config, &http, &e) < 0, "a passed socket that others can reach needs a token");
+	has_str(e.text, "0.0.0.0", "the message names the socket's own address");
+	close(fd);
+}
+
 static void healthz(void *user, struct mcp_http_page *page)
 {
 	(void)user;
@@ -542,6 +581,7 @@ int main(void)
 	test_cors(server);
 	test_token(server, PLAIN);
 	test_stop(server);
+	test_listener(server, PLAIN);
 	mcp_server_free(server);
 	return tap_done();
 }

@@ -21,6 +21,9 @@ torch='python3-torch'
 # Optional: the browser in which tests/daemon/page.t drives the page; it is skipped without.
 browser='chromium=chromium'
 
+# Optional: what make deb needs, and what tests the package in a booted system (tests/install/service.t), which is skipped without.
+deb='debhelper lintian systemd-container mmdebstrap'
+
 # Optional: the load generator of make bench-mcp.
 bench='wrk=wrk'
 
@@ -33,9 +36,10 @@ entries()
 		tests) echo $tests ;;
 		hip) echo $hip ;;
 		torch) echo $torch ;;
+		deb) echo $deb ;;
 		bench) echo $bench ;;
 		browser) echo $browser ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch, bench and browser" >&2; exit 2 ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch, deb, bench and browser" >&2; exit 2 ;;
 		esac
 	done
 }

@@ -1,14 +1,24 @@
 /* test_verb: parsing command lines by a table of options. */
 #include "daemon/verbs/verb.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "tests/tap.h"
 
 static const struct verb_option options[] = {
-	{ "device", "D", "" }, { "model", "M", "" }, { "keep-going", NULL, "" }, { "budget", "N", "" }, { NULL, NULL, NULL },
+	{ "config", "FILE", "" },   { "device", "D", "" }, { "model", "M", "" },
+	{ "keep-going", NULL, "" }, { "budget", "N", "" }, { NULL, NULL, NULL },
 };
-static const struct verb sample = {
-	.name = "sample", .words = "FILE [MORE]", .summary = "", .options = options, .min_words = 1, .max_words = 2
-};
+static const struct verb_option environment[] = { { "PEAKD_TEST_SETTING", "X", "" }, { NULL, NULL, NULL } };
+static const struct verb sample = { .name = "sample",
+				    .words = "FILE [MORE]",
+				    .summary = "",
+				    .options = options,
+				    .environment = environment,
+				    .min_words = 1,
+				    .max_words = 2 };
 
 static int parse(struct verb_line *line, struct err *e, const char *a, const char *b, const char *c, const char *d)
 {
@@ -32,8 +42,68 @@ static void refused(const char *part, const char *a, const char *b, const char *
 	has_str(e.text, part, "the refusal gives the reason");
 }
 
+static const char *write_config(const char *text)
+{
+	static char path[] = "/tmp/peakd-config.XXXXXX";
+	static int fd = -1;
+	if (fd < 0)
+		fd = mkstemp(path);
+	ok(ftruncate(fd, 0) == 0 && pwrite(fd, text, strlen(text), 0) >= 0, "a configuration file is written");
+	return path;
+}
+
+static void test_config(void)
+{
+	struct verb_line line;
+	struct err e;
+	const char *path = write_config("# a comment\n\n  device = x y \r\nmodel = a=b\nmodel=c\nkeep-going = yes\nbudget = 7\n"
+					"db = /file.db\nPEAKD_TEST_SETTING = from the file");
+	unsetenv("PEAKD_DB");
+	unsetenv("PEAKD_TEST_SETTING");
+	is_int(parse(&line, &e, "a", "--config", path, "--budget=9"), 0, "a configuration file is read %s", e.text);
+	is_str(verb_get(&line, "device"), "x y", "a setting has no white space around its value");
+	is_str(verb_get_nth(&line, "model", 0), "a=b", "a setting may hold an equals sign");
+	is_str(verb_get_nth(&line, "model", 1), "c", "a setting may be repeated");
+	is_str(verb_get(&line, "keep-going"), "", "a flag is set by yes");
+	is_str(verb_get(&line, "budget"), "9", "the command line takes precedence over the file");
+	ok(verb_get_nth(&line, "budget", 1) == NULL, "the command line replaces the file's value");
+	is_str(line.db, "/file.db", "the file names the database");
+	is_str(getenv("PEAKD_TEST_SETTING"), "from the file", "the file sets a variable of the environment");
+	verb_line_fini(&line);
+	setenv("PEAKD_DB", "/env.db", 1);
+	setenv("PEAKD_TEST_SETTING", "from outside", 1);
+	is_int(parse(&line, &e, "a", "--config", path, NULL), 0, "the file is read again %s", e.text);
+	is_str(line.db, "/env.db", "the environment's database takes precedence over the file's");
+	is_str(getenv("PEAKD_TEST_SETTING"), "from outside", "a variable that is set keeps its value");
+	verb_line_fini(&line);
+	unsetenv("PEAKD_DB");
+	static const struct {
+		const char *text, *why;
+	} mistakes[] = {
+		{ "\nbudgett = 3", ":2: there is no setting 'budgett'; did you mean 'budget'?\n    budgett = 3" },
+		{ "device", ":1: a setting is written OPTION = VALUE\n    device" },
+		{ "device =", ":1: 'device' needs a value" },
+		{ "keep-going = maybe", "'keep-going' is yes or no" },
+		{ "config = /x", "there is no setting 'config'" },
+		{ "PEAKD_OTHER = 1", "there is no setting 'PEAKD_OTHER'" },
+	};
+	for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+		write_config(mistakes[i].text);
+		is_int(parse(&line, &e, "a", "--config", path, NULL), -ERR_INPUT, "mistake %zu in the file is refused", i + 1);
+		has_str(e.text, mistakes[i].why, "the refusal names the line and what is wrong with it");
+	}
+	write_config("keep-going = no\n");
+	is_int(parse(&line, &e, "a", "--config", path, NULL), 0, "a flag may be no %s", e.text);
+	ok(verb_get(&line, "keep-going") == NULL, "a flag that is no is not given");
+	verb_line_fini(&line);
+	unlink(path);
+	is_int(parse(&line, &e, "a", "--config", path, NULL), -ERR_NOT_FOUND, "a missing file is an error");
+	has_str(e.text, "--config: ", "the error names the option");
+}
+
 int main(void)
 {
+	test_config();
 	struct verb_line line;
 	struct err e;
 	long long n;

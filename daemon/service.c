@@ -1,0 +1,112 @@
+/* service: see service.h. The protocol is sd_notify(3)'s and sd_listen_fds(3)'s. */
+#include "daemon/service.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+int service_sockets(struct service_sockets *ret_sockets, struct err *e)
+{
+	*ret_sockets = (struct service_sockets){ 0, 0 };
+	int count = sd_listen_fds(1);
+	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
+		int *place = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 ? &ret_sockets->local
+			     : sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0  ? &ret_sockets->inet
+										: NULL;
+		if (place == NULL || *place)
+			return err_set(
+				e, ERR_INPUT,
+				"the service manager passed %d sockets, and number %d is neither the first Unix nor the first TCP "
+				"socket that listens: give peakd.socket one ListenStream= of each kind at most",
+				count, fd - SD_LISTEN_FDS_START + 1);
+		*place = fd;
+	}
+	return 0;
+}
+
+/* --- the start ------------------------------------------------------------------------------------------------------------- */
+
+struct service_patience {
+	pthread_t thread;
+	int ended, look_ms; /* an eventfd */
+};
+
+static int64_t cpu_us(const struct rusage *r)
+{
+	return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 + r->ru_utime.tv_usec + r->ru_stime.tv_usec;
+}
+
+static void *ask_for_time(void *arg)
+{
+	struct service_patience *p = arg;
+	struct pollfd ended = { .fd = p->ended, .events = POLLIN };
+	struct rusage before, now;
+	getrusage(RUSAGE_SELF, &before);
+	while (poll(&ended, 1, p->look_ms) == 0) {
+		getrusage(RUSAGE_SELF, &now);
+		/* This thread and others at rest use far less than a hundredth of the time. */
+		if (cpu_us(&now) - cpu_us(&before) > p->look_ms * 10 || now.ru_inblock != before.ru_inblock ||
+		    now.ru_oublock != before.ru_oublock)
+			sd_notifyf(0, "EXTEND_TIMEOUT_USEC=%d", 3 * 1000 * p->look_ms);
+		before = now;
+	}
+	return NULL;
+}
+
+struct service_patience *service_patience_new(int look_ms)
+{
+	struct service_patience *p = MEM_NEW(struct service_patience);
+	*p = (struct service_patience){ .ended = eventfd(0, EFD_CLOEXEC), .look_ms = look_ms };
+	if (getenv("NOTIFY_SOCKET") && p->ended >= 0 && pthread_create(&p->thread, NULL, ask_for_time, p) == 0)
+		return p;
+	if (p->ended >= 0)
+		close(p->ended);
+	free(p);
+	return NULL;
+}
+
+void service_patience_free(struct service_patience *take_patience)
+{
+	if (take_patience == NULL)
+		return;
+	eventfd_write(take_patience->ended, 1);
+	pthread_join(take_patience->thread, NULL);
+	close(take_patience->ended);
+	free(take_patience);
+}
+
+/* --- what is said ---------------------------------------------------------------------------------------------------------- */
+
+int64_t service_watchdog_ns(void)
+{
+	uint64_t us = 0;
+	return sd_watchdog_enabled(0, &us) > 0 ? (int64_t)us * 1000 / 2 : 0;
+}
+
+void service_alive(void)
+{
+	sd_notify(0, "WATCHDOG=1");
+}
+
+void service_ready(const char *status)
+{
+	sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+}
+
+void service_reloading(void)
+{
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%lld", (long long)(clock_now() / 1000));
+}
+
+void service_stopping(void)
+{
+	sd_notify(0, "STOPPING=1");
+}

@@ -1,0 +1,32 @@
+/* service: what a service manager (systemd) gives the daemon, and what it wants to hear. Called by serve.c. Without a service manager
+ * there are no sockets, and what is said goes nowhere. */
+#ifndef PEAKD_DAEMON_SERVICE_H
+#define PEAKD_DAEMON_SERVICE_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Sockets that listen already (socket activation, systemd/peakd.socket); 0: none. They stay open while the daemon restarts. */
+struct service_sockets {
+	int local, inet;
+};
+/* Takes the sockets over from the environment, so that no child gets them. -ERR_INPUT for a socket that the daemon cannot serve. */
+int service_sockets(struct service_sockets *ret_sockets, struct err *e);
+
+/* A thread that asks for more time to start (EXTEND_TIMEOUT_USEC), as long as this process computes or uses its disk: a migration may
+ * take minutes, and a daemon that hangs should be ended. It looks every `look_ms`. */
+struct service_patience;
+struct service_patience *service_patience_new(int look_ms);
+/* Ends the thread. NULL is fine. */
+void service_patience_free(struct service_patience *take_patience);
+
+/* How often service_alive wants to be called (WatchdogSec=), in nanoseconds; 0: never. */
+int64_t service_watchdog_ns(void);
+void service_alive(void);
+/* What the daemon does now, for `systemctl status`. */
+void service_ready(const char *status);
+void service_reloading(void);
+void service_stopping(void);
+
+#endif
