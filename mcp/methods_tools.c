@@ -57,6 +57,8 @@ static int prepare(struct mcp_tool_entry *t, const struct mcp_tool *tool, struct
 	t->shown = json_pack("{s:s, s:s*, s:s*, s:O, s:O*, s:o}", "name", tool->name, "title", tool->title, "description",
 			     tool->description, "inputSchema", t->input, "outputSchema", t->output, "annotations",
 			     annotations(tool->flags));
+	if (tool->ui) /* extension io.modelcontextprotocol/ui, 2026-01-26 */
+		json_object_set_new(t->shown, "_meta", json_pack("{s:{s:s}}", "ui", "resourceUri", tool->ui));
 	t->legacy_shown = json_copy(t->shown);
 	if (t->output && !is_object_schema(t->output)) /* before 2026-07-28 the root had to be an object */
 		json_object_del(t->legacy_shown, "outputSchema");

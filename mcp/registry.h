@@ -36,6 +36,7 @@ struct mcp_tool {
 	const char *description;   /* when to use it, what comes back, what to do next */
 	const char *input_schema;  /* JSON Schema 2020-12 text, root of type object; NULL: no arguments */
 	const char *output_schema; /* of the structured content, or NULL */
+	const char *ui;            /* the resource ui://… that shows its answers to people (MCP Apps), or NULL */
 	unsigned flags;            /* of enum mcp_tool_flags */
 	mcp_handler *handler;      /* called with arguments that conform to input_schema */
 };

@@ -18,32 +18,75 @@ function make(space, tag, properties, children) {
 const h = (tag, properties, ...children) => make(null, tag, properties, children);
 const s = (tag, properties, ...children) => make("http://www.w3.org/2000/svg", tag, properties, children);
 const byId = id => document.getElementById(id);
-const say = text => { byId("status").textContent = text; };
+const say = text => {
+	byId("status").textContent = text;
+};
 
 // A table: columns are [title, row → cell, class]; a cell is text or an element.
 function table(caption, columns, rows, chosen) {
-	return h("div", {class: "scroll", tabindex: 0, role: "region", "aria-label": caption}, h("table", {"aria-label": caption},
-		h("thead", null, h("tr", null, columns.map(([title, , kind]) => h("th", {scope: "col", class: kind}, title)))),
-		h("tbody", null, rows.map(row => h("tr", {class: chosen && chosen(row) ? "chosen" : null},
-			columns.map(([, cell, kind]) => h("td", {class: kind}, cell(row) ?? "")))))));
+	return h(
+		"div",
+		{class: "scroll", tabindex: 0, role: "region", "aria-label": caption},
+		h(
+			"table",
+			{"aria-label": caption},
+			h(
+				"thead",
+				null,
+				h(
+					"tr",
+					null,
+					columns.map(([title, , kind]) => h("th", {scope: "col", class: kind}, title)),
+				),
+			),
+			h(
+				"tbody",
+				null,
+				rows.map(row =>
+					h(
+						"tr",
+						{class: chosen && chosen(row) ? "chosen" : null},
+						columns.map(([, cell, kind]) => h("td", {class: kind}, cell(row) ?? "")),
+					),
+				),
+			),
+		),
+	);
 }
 
 function choose(label, options, value, onchange) {
-	return h("label", null, label, " ", h("select", {onchange: e => onchange(e.target.value)},
-		options.map(o => h("option", {value: o, selected: o === value}, o))));
+	return h(
+		"label",
+		null,
+		label,
+		" ",
+		h(
+			"select",
+			{onchange: e => onchange(e.target.value)},
+			options.map(o => h("option", {value: o, selected: o === value}, o)),
+		),
+	);
 }
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-const digits = (x, n = 3) => x === 0 ? "0" : Math.abs(x) >= 10 ** n ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(n)).toString();
+const digits = (x, n = 3) =>
+	x === 0 ? "0" : Math.abs(x) >= 10 ** n ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(n)).toString();
 function duration(ns) {
 	if (!Number.isFinite(ns)) return "";
-	for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["µs", 1e3]])
+	for (const [unit, size] of [
+		["s", 1e9],
+		["ms", 1e6],
+		["µs", 1e3],
+	])
 		if (ns >= size) return (ns / size).toPrecision(4).replace(/e.*/, "") + " " + unit;
 	return ns.toPrecision(4) + " ns";
 }
 const roundTime = ns => duration(ns).replace(/\.?0+ /, " ");
-const when = ms => { const d = new Date(ms); return Number.isNaN(+d) ? "" : d.toISOString().slice(0, 16).replace("T", " "); };
+const when = ms => {
+	const d = new Date(ms);
+	return Number.isNaN(+d) ? "" : d.toISOString().slice(0, 16).replace("T", " ");
+};
 const isUnclear = (verdict, low, high) => verdict === "unclear" || !(high <= low * 1.5);
 // A ratio with its interval, as peakd says it everywhere: one whose interval is wide says little.
 function speedParts(row, name) {
@@ -58,9 +101,12 @@ function readCsv(text) {
 	const rows = [[""]];
 	let quoted = false;
 	for (let i = 0; i < text.length; i++) {
-		const c = text[i], row = rows[rows.length - 1];
-		if (quoted && c === '"' && text[i + 1] === '"') { row[row.length - 1] += c; i++; }
-		else if (c === '"') quoted = !quoted;
+		const c = text[i],
+			row = rows[rows.length - 1];
+		if (quoted && c === '"' && text[i + 1] === '"') {
+			row[row.length - 1] += c;
+			i++;
+		} else if (c === '"') quoted = !quoted;
 		else if (!quoted && c === ",") row.push("");
 		else if (!quoted && c === "\n") rows.push([""]);
 		else row[row.length - 1] += c;
@@ -77,13 +123,29 @@ const framed = !baked && window.parent !== window;
 let tokenAsked = null; // a promise while the form is shown
 
 function askToken(wrong) {
-	tokenAsked ??= new Promise(done => byId("main").replaceChildren(h("form", {class: "token", onsubmit: e => {
-		e.preventDefault();
-		sessionStorage.setItem("token", byId("token").value);
-		tokenAsked = null;
-		done();
-	}}, h("label", {for: "token"}, wrong ? "That token is not right. The daemon's bearer token:" : "This daemon asks for its bearer token:"),
-	h("input", {id: "token", type: "password", autocomplete: "off", required: true}), h("button", {class: "main"}, "Continue"))));
+	tokenAsked ??= new Promise(done =>
+		byId("main").replaceChildren(
+			h(
+				"form",
+				{
+					class: "token",
+					onsubmit: e => {
+						e.preventDefault();
+						sessionStorage.setItem("token", byId("token").value);
+						tokenAsked = null;
+						done();
+					},
+				},
+				h(
+					"label",
+					{for: "token"},
+					wrong ? "That token is not right. The daemon's bearer token:" : "This daemon asks for its bearer token:",
+				),
+				h("input", {id: "token", type: "password", autocomplete: "off", required: true}),
+				h("button", {class: "main"}, "Continue"),
+			),
+		),
+	);
 	byId("token")?.focus();
 	return tokenAsked;
 }
@@ -100,7 +162,11 @@ async function readMessages(response, onMessage) {
 		const events = text.split("\n\n");
 		text = events.pop();
 		for (const event of events) {
-			const data = event.split("\n").filter(l => l.startsWith("data: ")).map(l => l.slice(6)).join("\n");
+			const data = event
+				.split("\n")
+				.filter(l => l.startsWith("data: "))
+				.map(l => l.slice(6))
+				.join("\n");
 			if (data) onMessage(JSON.parse(data));
 		}
 	}
@@ -111,9 +177,17 @@ async function askHttp(method, params, name, options) {
 	const token = sessionStorage.getItem("token");
 	const meta = options.progress ? {...META, progressToken: "p"} : META;
 	const response = await fetch("mcp", {
-		method: "POST", signal: options.signal, cache: "no-store",
-		headers: {"Content-Type": "application/json", Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2026-07-28",
-			"Mcp-Method": method, ...(name ? {"Mcp-Name": name} : {}), ...(token ? {Authorization: `Bearer ${token}`} : {})},
+		method: "POST",
+		signal: options.signal,
+		cache: "no-store",
+		headers: {
+			"Content-Type": "application/json",
+			Accept: "application/json, text/event-stream",
+			"MCP-Protocol-Version": "2026-07-28",
+			"Mcp-Method": method,
+			...(name ? {"Mcp-Name": name} : {}),
+			...(token ? {Authorization: `Bearer ${token}`} : {}),
+		},
 		body: JSON.stringify({jsonrpc: "2.0", id: ++lastId, method, params: {...params, _meta: meta}}),
 	});
 	if (response.status === 401) {
@@ -137,19 +211,23 @@ function askHost(method, params) {
 	window.parent.postMessage({jsonrpc: "2.0", id, method, params}, "*");
 	return new Promise(done => waiting.set(id, done));
 }
-if (framed) window.addEventListener("message", e => {
-	if (e.source !== window.parent || e.data?.jsonrpc !== "2.0") return;
-	if (e.data.method === "ui/notifications/tool-input") {
-		const {name, at} = e.data.params?.arguments ?? {};
-		if (name ?? at) location.hash = `#/w/${encodeURIComponent(name ?? at)}`;
-	} else if (waiting.has(e.data.id)) {
-		waiting.get(e.data.id)(e.data);
-		waiting.delete(e.data.id);
-	}
-});
+if (framed)
+	window.addEventListener("message", e => {
+		if (e.source !== window.parent || e.data?.jsonrpc !== "2.0") return;
+		if (e.data.method === "ui/notifications/tool-input") {
+			const {name, at} = e.data.params?.arguments ?? {};
+			if (name ?? at) location.hash = `#/w/${encodeURIComponent(name ?? at)}`;
+		} else if (waiting.has(e.data.id)) {
+			waiting.get(e.data.id)(e.data);
+			waiting.delete(e.data.id);
+		}
+	});
 async function joinHost() {
 	await askHost("ui/initialize", {protocolVersion: "2026-01-26", appInfo: {name: "peakd", version: "1"}, appCapabilities: {}});
-	for (const [method, params] of [["ui/notifications/initialized", {}], ["ui/notifications/size-changed", {height: 720}]])
+	for (const [method, params] of [
+		["ui/notifications/initialized", {}],
+		["ui/notifications/size-changed", {height: 720}],
+	])
 		window.parent.postMessage({jsonrpc: "2.0", method, params}, "*");
 	// A frame's links are relative to the host's address.
 	document.addEventListener("click", e => {
@@ -167,7 +245,8 @@ async function ask(method, params, name, options = {}) {
 	return answer.result;
 }
 // A tool's structured answer.
-const call = async (tool, args, options) => (await ask("tools/call", {name: tool, arguments: args}, tool, options)).structuredContent;
+const call = async (tool, args, options) =>
+	(await ask("tools/call", {name: tool, arguments: args}, tool, options)).structuredContent;
 // A resource's text.
 async function read(uri) {
 	if (baked) {

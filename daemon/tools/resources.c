@@ -175,8 +175,10 @@ static const struct mcp_done *page_view(struct mcp_call *call, struct db *db)
 		text = file_text(db, of, &e);
 	else
 		workflow_view(db, view, of, strtoll(mcp_call_variable(call, "from"), NULL, 10), &text, &e);
-	if (text == NULL)
+	if (text == NULL || store_readable(db, &e) < 0) {
+		free(text);
 		return mcp_call_reply_absent(call, e.text);
+	}
 	const struct mcp_done *done = mcp_call_reply_text(call, strcmp(view, "file") == 0 ? "text/html" : "application/json", text);
 	free(text);
 	return done;

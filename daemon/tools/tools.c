@@ -416,6 +416,7 @@ int tools_server(struct app *app, const struct app_config *wanted, struct mcp_se
 			.flags = t->flags,
 			.input_schema = schema_file(t->name, "input"),
 			.output_schema = output_schema(t),
+			.ui = t->ui,
 			.handler = t->handler,
 		};
 	}

@@ -20,13 +20,15 @@ enum { TOOLS_TEXT_MAX = 6000 };
 struct tool {
 	const char *name, *title, *description;
 	const char *kind; /* of its job; NULL: it answers by itself */
+	const char *ui;   /* as in struct mcp_tool */
 	const char *set;  /* the toolset that it belongs to; NULL: it reads, and is always offered */
 	unsigned flags;   /* of enum mcp_tool_flags */
 	mcp_handler *handler;
 };
 
 extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,
-	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_workflow_change, tool_job, tool_job_control, tool_devices;
+	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_workflow_change, tool_job, tool_job_control,
+	tool_devices;
 
 /* Makes the server with the tools that the configuration wants, and with all resources. ERR_INPUT: an unknown toolset. */
 int tools_server(struct app *app, const struct app_config *config, struct mcp_server **ret_server, struct err *e);

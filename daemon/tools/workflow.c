@@ -422,6 +422,7 @@ const struct tool tool_workflow = {
 	.description =
 		"Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
 		"baseline; show any part of a checkpoint; diff and compare two; export the winner. Next: transform the head.",
+	.ui = "ui://peakd/workflow",
 	.flags = MCP_TOOL_READ_ONLY,
 	.handler = handler,
 };

@@ -3,16 +3,34 @@ import {spawn} from "node:child_process";
 import {writeFileSync} from "node:fs";
 
 export async function browse(program, folder) {
-	const child = spawn(program, ["--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", `--user-data-dir=${folder}/chromium`, "about:blank"],
-	{stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"]});
+	const child = spawn(
+		program,
+		[
+			"--headless=new",
+			"--remote-debugging-pipe",
+			"--no-sandbox",
+			"--disable-gpu",
+			"--disable-dev-shm-usage",
+			"--no-first-run",
+			"--disable-background-networking",
+			"--disable-component-update",
+			`--user-data-dir=${folder}/chromium`,
+			"about:blank",
+		],
+		{stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"]},
+	);
 	process.on("exit", () => child.kill("SIGKILL"));
-	const answers = new Map(), bound = new Map(), errors = [];
-	let last = 0, text = "", session;
-	const send = (method, params = {}) => new Promise((done, fail) => {
-		answers.set(++last, {done, fail, method});
-		child.stdio[3].write(`${JSON.stringify({id: last, method, params, sessionId: session})}\0`);
-	});
+	const answers = new Map(),
+		bound = new Map(),
+		errors = [];
+	let last = 0,
+		text = "",
+		session;
+	const send = (method, params = {}) =>
+		new Promise((done, fail) => {
+			answers.set(++last, {done, fail, method});
+			child.stdio[3].write(`${JSON.stringify({id: last, method, params, sessionId: session})}\0`);
+		});
 	child.stdio[4].setEncoding("utf8");
 	child.stdio[4].on("data", data => {
 		text += data;
@@ -24,14 +42,18 @@ export async function browse(program, folder) {
 				m.error ? fail(new Error(`${method}: ${m.error.message}`)) : done(m.result);
 			}
 			// What a person would see in red in the console.
-			if (m.method === "Runtime.exceptionThrown") errors.push(m.params.exceptionDetails.exception?.description ?? m.params.exceptionDetails.text);
-			if (m.method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(m.params.type)) errors.push(m.params.args.map(a => a.value).join(" "));
-			if (m.method === "Log.entryAdded" && ["error", "warning"].includes(m.params.entry.level)) errors.push(`${m.params.entry.text} ${m.params.entry.url ?? ""}`);
+			if (m.method === "Runtime.exceptionThrown")
+				errors.push(m.params.exceptionDetails.exception?.description ?? m.params.exceptionDetails.text);
+			if (m.method === "Runtime.consoleAPICalled" && ["error", "warning"].includes(m.params.type))
+				errors.push(m.params.args.map(a => a.value).join(" "));
+			if (m.method === "Log.entryAdded" && ["error", "warning"].includes(m.params.entry.level))
+				errors.push(`${m.params.entry.text} ${m.params.entry.url ?? ""}`);
 			if (m.method === "Runtime.bindingCalled") bound.get(m.params.name)(m.params.payload);
 		}
 	});
 	const {targetInfos} = await send("Target.getTargets");
-	session = (await send("Target.attachToTarget", {targetId: targetInfos.find(t => t.type === "page").targetId, flatten: true})).sessionId;
+	session = (await send("Target.attachToTarget", {targetId: targetInfos.find(t => t.type === "page").targetId, flatten: true}))
+		.sessionId;
 	for (const domain of ["Page", "Runtime", "Log", "Network"]) await send(`${domain}.enable`);
 	const value = async expression => {
 		const r = await send("Runtime.evaluate", {expression, awaitPromise: true, returnByValue: true});
@@ -39,7 +61,9 @@ export async function browse(program, folder) {
 		return r.result.value;
 	};
 	return {
-		errors, send, value,
+		errors,
+		send,
+		value,
 		// A function of the page that calls one of ours.
 		bind: (name, f) => (bound.set(name, f), send("Runtime.addBinding", {name})),
 		open: url => send("Page.navigate", {url}),
@@ -58,9 +82,11 @@ export async function browse(program, folder) {
 			await send("Input.dispatchKeyEvent", {type: key === "Enter" ? "keyDown" : "rawKeyDown", ...named});
 			await send("Input.dispatchKeyEvent", {type: "keyUp", ...named});
 		},
-		size: (width, height, dark = false) => Promise.all([
-			send("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: width < 600}),
-			send("Emulation.setEmulatedMedia", {features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]})]),
+		size: (width, height, dark = false) =>
+			Promise.all([
+				send("Emulation.setDeviceMetricsOverride", {width, height, deviceScaleFactor: 1, mobile: width < 600}),
+				send("Emulation.setEmulatedMedia", {features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]}),
+			]),
 		async picture(file) {
 			const {data} = await send("Page.captureScreenshot", {format: "png"});
 			writeFileSync(file, Buffer.from(data, "base64"));

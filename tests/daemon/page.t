@@ -59,11 +59,20 @@ SELECT 'p1', 1, 'unroll', printf('%064x', 1), 1, 1, 4, context, 'given-up', 'it 
 UPDATE checkpoint SET note = '"><script>alert(2)</script>', by_name = '<svg onload=alert(3)>' WHERE id = 2;
 SQL
 
+# Another daemon asks for a token and changes nothing.
+echo 'correct horse' >"$T/token"
+many=$db db=$T/closed.db
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
+wait_for 60 sh -c "! grep -qzx serve /proc/$(holder "$db")/cmdline 2>/dev/null"
+serve closed --token-file "$T/token" --read-only
+closed=$url closed_daemon=$daemon db=$many
 serve page
 hold_device "$db" # so that a job is running for as long as the page is looked at
 timeout 60 "$peakd" workflow page scale --db "$db" --out "$T/scale.html"
-timeout 200 node "$root/tests/daemon/page.mjs" "$chromium" "$T" "$url"
+timeout 200 node "$root/tests/daemon/page.mjs" "$chromium" "$T" "$url" "$closed" "$(cat "$T/token")"
 status=$?
 let_go
+end
+daemon=$closed_daemon
 end
 [ $status = 0 ]
