@@ -18,7 +18,7 @@ function scale(values, log, from, to, marks) {
 		distinct = [...new Set(finite)];
 	if (distinct.length <= 6 && marks) {
 		ticks.push(...distinct);
-	} else if (log && b - a > 1.2) {
+	} else if (log && b - a > 2.2) {
 		for (let e = Math.ceil(a); e <= b; e++) ticks.push(10 ** e);
 	} else if (log && b - a > 0.35) {
 		for (let e = Math.floor(a); e <= b; e++) for (const m of [1, 2, 5]) ticks.push(m * 10 ** e);

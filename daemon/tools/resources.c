@@ -17,8 +17,8 @@
 #include "daemon/tools/tools.h"
 
 /* JOBS_MAX: the newest ones that completion looks through. STABLE_MS: how long clients may keep what changes with an
- * installation only. */
-enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000, DOCUMENT_MAX = 16 << 20, LOG_MAX = 100 };
+ * installation only. LOG_MAX, FILE_MAX: checkpoints, and about as many bytes, of one answer to the page. */
+enum { JOBS_MAX = 200, STABLE_MS = 3600 * 1000, DOCUMENT_MAX = 16 << 20, LOG_MAX = 100, FILE_MAX = 8 << 20 };
 
 static const char *const part_names[] = { "source", "device",       "host", "macros",      "best",
 					  "tuning", "measurements", "t4",   "validations", "exchanges" };
@@ -108,16 +108,19 @@ static char *log_text(struct db *db, const char *ids, struct err *e)
 	return text;
 }
 
-static void put(json_t *object, char *take_text, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void put(json_t *object, char *take_text, const char *fmt, ...)
+/* Adds a text by its address; returns its bytes. */
+static size_t put(json_t *object, char *take_text, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static size_t put(json_t *object, char *take_text, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
 	char *key = mem_fmtv(fmt, ap);
 	va_end(ap);
+	size_t n = strlen(take_text);
 	json_object_set_new(object, key, json_string(take_text));
 	free(key);
 	free(take_text);
+	return n;
 }
 
 /* The page as one file with what it would read of a workflow and its newest checkpoints, by address (baked in daemon/page/base.js). */
@@ -128,10 +131,10 @@ static char *file_text(struct db *db, const char *name, struct err *e)
 	json_t *texts = json_object(), *graph, *row;
 	struct buf ids = BUF_INIT, file = BUF_INIT;
 	char *text, id[24], *log = NULL;
-	size_t i;
+	size_t i, bytes = 0;
 	for (size_t v = 0; v < MEM_COUNT(views) && e->code == ERR_NONE; v++)
 		if (workflow_view(db, views[v], name, 0, &text, e) == 0)
-			put(texts, text, "peak://page/%s/%s/0", views[v], name);
+			bytes += put(texts, text, "peak://page/%s/%s/0", views[v], name);
 	text = mem_fmt("peak://page/graph/%s/0", name);
 	graph = json_loads(e->code ? "{}" : json_string_value(json_object_get(texts, text)), 0, NULL);
 	free(text);
@@ -139,15 +142,15 @@ static char *file_text(struct db *db, const char *name, struct err *e)
 	{
 		struct err none = ERR_INIT;
 		int64_t checkpoint = json_integer_value(json_array_get(row, 0));
-		if (i == LOG_MAX)
+		if (i == LOG_MAX || bytes > FILE_MAX)
 			break;
 		snprintf(id, sizeof id, "%lld", (long long)checkpoint);
 		buf_addf(&ids, "%s%s", i ? "+" : "", id);
 		for (size_t p = 0; p < MEM_COUNT(parts); p++)
 			if (part_text(db, checkpoint, parts[p], &text, &none) == 0)
-				put(texts, text, "peak://checkpoint/%s/%s", id, parts[p]);
+				bytes += put(texts, text, "peak://checkpoint/%s/%s", id, parts[p]);
 		if (workflow_view(db, "profiles", id, 0, &text, &none) == 0)
-			put(texts, text, "peak://page/profiles/%s/0", id);
+			bytes += put(texts, text, "peak://page/profiles/%s/0", id);
 	}
 	if (e->code == ERR_NONE && (log = log_text(db, buf_text(&ids), e)) != NULL) {
 		json_t *data = json_pack("{s:s, s:I, s:o*, s:O}", "name", name, "made_ms", (json_int_t)clock_wall_ms(), "log",

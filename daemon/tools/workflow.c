@@ -420,8 +420,8 @@ const struct tool tool_workflow = {
 	.name = "workflow",
 	.title = "Read workflows",
 	.description =
-		"Lines of checkpoints, as branches in git. Answers: log every step's best time and speed-up over the "
-		"baseline; show any part of a checkpoint; diff and compare two; export the winner. Next: transform the head.",
+		"Lines of checkpoints, as git's branches. Answers: log each step's best time and speed-up over the "
+		"baseline; show any part of one; diff and compare two; export the winner. Next: transform the head.",
 	.ui = "ui://peakd/workflow",
 	.flags = MCP_TOOL_READ_ONLY,
 	.handler = handler,
