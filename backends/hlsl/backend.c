@@ -23,6 +23,8 @@ struct kernel {
 	uint32_t grid[3];
 	uint8_t *scalars; /* the push constants */
 	uint32_t scalar_bytes;
+	bool shares; /* memory between the threads of a group */
+	bool keeps;  /* it may read what an earlier execution left */
 };
 
 struct set {
@@ -120,6 +122,12 @@ static int fill_scalars(const struct backend_run *r, struct kernel *k, const str
 	return 0;
 }
 
+/* Whether executions leave something in the buffer. */
+static bool is_left(const struct plan *plan, unsigned buffer)
+{
+	return plan->buffers[buffer].role != PLAN_IN && plan->buffers[buffer].role != PLAN_TABLE;
+}
+
 static int find_buffers(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
 			struct err *e)
 {
@@ -130,6 +138,7 @@ static int find_buffers(const struct backend_run *r, struct kernel *k, const str
 		uint32_t buffer = hlsl_bind_find(r->plan, launch, s->bindings[i].name)->index;
 		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE;
 		k->bound[i] = (struct bound){ s->bindings[i].binding, buffer };
+		k->keeps |= s->bindings[i].read && is_left(r->plan, buffer);
 		if (range > allowed)
 			return over(launch->kernel, "the size of a buffer in bytes", range, allowed, e);
 	}
@@ -163,6 +172,7 @@ static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *cod
 		return -(int)e->code;
 	struct kernel *k = MEM_NEW(struct kernel);
 	memcpy(k->grid, launch->grid, sizeof k->grid);
+	k->shares = s.shared > 0;
 	int rc = hlsl_bind_check(r->plan, launch, &s, e);
 	if (rc == 0)
 		rc = check_device(r->device, launch, &s, e);
@@ -348,12 +358,33 @@ static int keep_inout(struct backend_run *r, struct err *e)
 	return rc;
 }
 
+/* Without shared memory of its own, no kernel sees what another one left there. */
+static bool has_shared(const struct backend_run *r)
+{
+	for (size_t i = 0; i < r->plan->op_count; i++)
+		if (r->kernels[i] && r->kernels[i]->shares)
+			return true;
+	return false;
+}
+
 static int scrub(struct backend_run *r, uint32_t word, struct err *e)
 {
+	if (!has_shared(r))
+		return 0;
 	if (hlsl_scrub_prepare(r->device, e) < 0 || hlsl_device_begin(r->device, e) < 0)
 		return -(int)e->code;
 	hlsl_scrub_record(r->device, word);
 	return hlsl_device_submit(r->device, e);
+}
+
+static bool keeps(const struct backend_run *r)
+{
+	for (size_t i = 0; i < r->plan->op_count; i++) {
+		const struct plan_op *op = &r->plan->ops[i];
+		if (op->kind == PLAN_OP_COPY ? is_left(r->plan, op->copy.src) : r->kernels[i] && r->kernels[i]->keeps)
+			return true;
+	}
+	return has_shared(r);
 }
 
 static bool scrubs(const struct backend_run *r)
@@ -432,7 +463,8 @@ static void record_reset(struct backend_run *r, unsigned set)
 			d->vk.CmdCopyBuffer(d->commands, buffer, buffer, 1, &tail);
 		}
 	}
-	hlsl_scrub_record(d, BACKEND_SCRUB_TIMED);
+	if (has_shared(r))
+		hlsl_scrub_record(d, BACKEND_SCRUB_TIMED);
 	record_restore(r, set);
 }
 
@@ -614,6 +646,7 @@ const struct backend backend_hlsl = {
 	.use_cpu_time = use_cpu_time,
 	.split = split,
 	.scrubs = scrubs,
+	.keeps = keeps,
 	.scrub = scrub,
 	.release = release,
 	.races = races,

@@ -141,6 +141,14 @@ int hlsl_device_open(uint32_t index, struct backend_device **ret_device, struct 
 	return 0;
 }
 
+static void destroy_pipeline(struct backend_device *d, const struct device_pipeline *p)
+{
+	d->vk.DestroyDescriptorPool(d->handle, p->pool, NULL);
+	d->vk.DestroyPipeline(d->handle, p->handle, NULL);
+	d->vk.DestroyPipelineLayout(d->handle, p->layout, NULL);
+	d->vk.DestroyDescriptorSetLayout(d->handle, p->set_layout, NULL);
+}
+
 void hlsl_device_close(struct backend_device *d)
 {
 	if (d == NULL)
@@ -150,6 +158,8 @@ void hlsl_device_close(struct backend_device *d)
 		hlsl_device_buffer_free(d, d->staging);
 		hlsl_device_buffer_free(d, d->flush);
 		hlsl_scrub_fini(d);
+		while (d->spare_count)
+			destroy_pipeline(d, &d->spare[--d->spare_count]);
 		d->vk.DestroyQueryPool(d->handle, d->queries, NULL);
 		d->vk.DestroyFence(d->handle, d->fence, NULL);
 		d->vk.DestroyCommandPool(d->handle, d->pool, NULL);
@@ -314,9 +324,32 @@ static int make_pipeline(struct backend_device *d, struct device_pipeline *p, co
 	return rc;
 }
 
+static struct hash identify(const struct hlsl_kernel *code)
+{
+	struct hash_state *s = hash_new();
+	hash_add(s, code->name, strlen(code->name) + 1);
+	hash_add(s, code->words, code->count * sizeof *code->words);
+	return hash_end(s);
+}
+
+static bool take_spare(struct backend_device *d, const struct hash *code, struct device_pipeline *ret_pipeline)
+{
+	for (unsigned i = 0; i < d->spare_count; i++)
+		if (strcmp(d->spare[i].code.hex, code->hex) == 0) {
+			*ret_pipeline = d->spare[i];
+			memmove(&d->spare[i], &d->spare[i + 1], (--d->spare_count - i) * sizeof *d->spare);
+			return true;
+		}
+	return false;
+}
+
 int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
 			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e)
 {
+	struct hash identity = identify(code);
+	if (take_spare(d, &identity, p))
+		return 0;
+	p->code = identity;
 	VkDescriptorSetLayoutBinding *list = MEM_NEW_N(VkDescriptorSetLayoutBinding, count);
 	VkDescriptorSetLayoutCreateInfo set = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
 						.bindingCount = (uint32_t)count,
@@ -358,10 +391,15 @@ int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *
 
 void hlsl_device_pipeline_fini(struct backend_device *d, struct device_pipeline *p)
 {
-	d->vk.DestroyDescriptorPool(d->handle, p->pool, NULL);
-	d->vk.DestroyPipeline(d->handle, p->handle, NULL);
-	d->vk.DestroyPipelineLayout(d->handle, p->layout, NULL);
-	d->vk.DestroyDescriptorSetLayout(d->handle, p->set_layout, NULL);
+	bool whole = p->sets[0] != VK_NULL_HANDLE; /* allocated last */
+	if (whole && d->spare_count == DEVICE_SPARE) {
+		destroy_pipeline(d, &d->spare[0]);
+		memmove(d->spare, d->spare + 1, --d->spare_count * sizeof *d->spare);
+	}
+	if (whole)
+		d->spare[d->spare_count++] = *p;
+	else
+		destroy_pipeline(d, p);
 	*p = (struct device_pipeline){ .handle = VK_NULL_HANDLE };
 }
 

@@ -11,6 +11,7 @@
 #include "backends/hlsl/object.h"
 #include "backends/worker/backend.h"
 #include "base/err.h"
+#include "base/hash.h"
 
 /* --- library.c: Vulkan's loader, opened at run time, and every function of it that peakd calls, in one list ----------- */
 
@@ -21,19 +22,19 @@
 	F(GetPhysicalDeviceProperties2)                                                                                            \
 	F(GetPhysicalDeviceFeatures2)                                                                                              \
 	F(GetPhysicalDeviceMemoryProperties)                                                                                       \
-	F(GetPhysicalDeviceQueueFamilyProperties) F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(DestroyDevice) F(        \
-		GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence) F(WaitForFences) F(ResetFences)    \
-		F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(                 \
-			BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout)   \
-			F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines)   \
-				F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets)      \
-					F(UpdateDescriptorSets) F(CreateCommandPool) F(DestroyCommandPool)                         \
-						F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer)                \
-							F(CmdBindPipeline) F(CmdBindDescriptorSets) F(CmdPushConstants)            \
-								F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)              \
-									F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)   \
-										F(CmdWriteTimestamp) F(CreateQueryPool)            \
-											F(DestroyQueryPool) F(GetQueryPoolResults)
+	F(GetPhysicalDeviceQueueFamilyProperties)                                                                                  \
+	F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit)  \
+		F(CreateFence) F(DestroyFence) F(WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(                 \
+			GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory)              \
+			F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F( \
+				CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline)        \
+				F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) \
+					F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) \
+						F(EndCommandBuffer) F(CmdBindPipeline) F(CmdBindDescriptorSets)                    \
+							F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)  \
+								F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)           \
+									F(CmdWriteTimestamp) F(CreateQueryPool)                    \
+										F(DestroyQueryPool) F(GetQueryPoolResults)
 
 struct library {
 	void *handle; /* of dlopen */
@@ -54,10 +55,11 @@ int hlsl_library_check(VkResult result, const char *call, struct err *e);
 
 /* --- device.c ------------------------------------------------------------------------------------------------------ */
 
-enum { DEVICE_QUERIES = 128 };
+enum { DEVICE_QUERIES = 128, DEVICE_SPARE = 32 };
 
 /* A kernel that can be launched, with its own bindings for each set of buffers. */
 struct device_pipeline {
+	struct hash code; /* what it was made of */
 	VkDescriptorSetLayout set_layout;
 	VkPipelineLayout layout;
 	VkPipeline handle;
@@ -80,10 +82,12 @@ struct backend_device {
 	VkPhysicalDeviceMemoryProperties memory;
 	bool float16, float64, int16, int64, storage16, int8; /* features that the device has, and that are enabled */
 	bool shares_cpu;
-	struct device_buffer *staging;    /* for memory that the host cannot see; made when first needed */
-	struct device_buffer *flush;      /* filled to push everything else out of the caches; made when first needed */
-	struct device_pipeline scrubs[2]; /* overwrite shared memory with one word each (scrub.c); made when first needed */
-	struct device_buffer *meeting;    /* their buffer */
+	struct device_buffer *staging;              /* for memory that the host cannot see; made when first needed */
+	struct device_buffer *flush;                /* filled to push everything else out of the caches; made when first needed */
+	struct device_pipeline scrub;               /* overwrites shared memory (scrub.c); made when first needed */
+	struct device_buffer *meeting;              /* its buffer */
+	struct device_pipeline spare[DEVICE_SPARE]; /* of runs that were released, the oldest first */
+	unsigned spare_count;
 };
 
 struct device_buffer {
@@ -115,8 +119,9 @@ int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t
 /* Copies on the device, and waits. */
 int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
 		     uint64_t from_offset, uint64_t bytes, struct err *e);
-/* A pipeline of one entry point, with these bindings of buffers and so many bytes of push constants. After a failure, as after use,
- * hlsl_device_pipeline_fini. */
+/* A pipeline of one entry point, with these bindings of buffers and so many bytes of push constants, which both follow from its code.
+ * After a failure, as after use, hlsl_device_pipeline_fini, which keeps it as a spare: drivers compile whenever a pipeline is made. A
+ * pipeline that was used before must be bound again. */
 int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
 			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e);
 void hlsl_device_pipeline_fini(struct backend_device *d, struct device_pipeline *p);

@@ -81,6 +81,8 @@ enum {
 	OP_CAPABILITY = 17,
 	OP_TYPE_MATRIX = 24,
 	OP_TYPE_FUNCTION = 33,
+	OP_FUNCTION = 54,
+	OP_STORE = 62,
 	OP_ACCESS_CHAIN = 65,
 	OP_IN_BOUNDS_ACCESS_CHAIN = 66,
 	OP_DECORATE = 71,
@@ -264,10 +266,34 @@ static void add_variable(struct spirv *s, const uint32_t *w, uint32_t *io_push)
 	} else if (storage == STORAGE_UNIFORM || storage == STORAGE_STORAGE_BUFFER || storage == STORAGE_UNIFORM_CONSTANT) {
 		bool buffer = storage == STORAGE_STORAGE_BUFFER || (storage == STORAGE_UNIFORM && t && s->ids[type].buffer);
 		*MEM_PUSH(s->bindings, s->binding_count) = (struct spirv_binding){ .name = mem_str(x->name ? x->name : ""),
+										   .variable = w[2],
 										   .set = x->set,
 										   .binding = x->binding,
 										   .storage = buffer && x->binding != SPIRV_UNSET };
 	}
+}
+
+/* Buffers that the code uses otherwise than as what it stores into: it may read them. Literals that look like an id count as one. */
+static void note_reads(struct spirv *s)
+{
+	uint32_t *buffer = MEM_NEW_N(uint32_t, s->bound); /* 1 + the binding that a pointer of this id points into */
+	bool inside = false;
+	for (size_t i = 0; i < s->binding_count; i++)
+		buffer[s->bindings[i].variable] = (uint32_t)i + 1;
+	for (size_t at = SPIRV_HEADER; at < s->count; at += s->words[at] >> 16) {
+		const uint32_t *w = s->words + at;
+		uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16, first = op == OP_STORE ? 2 : 1;
+		inside |= op == OP_FUNCTION;
+		bool chain = op == OP_ACCESS_CHAIN || op == OP_IN_BOUNDS_ACCESS_CHAIN;
+		if (chain && w[2] < s->bound && w[3] < s->bound) {
+			buffer[w[2]] = buffer[w[3]];
+			continue;
+		}
+		for (uint32_t i = first; inside && i < n; i++)
+			if (w[i] < s->bound && buffer[w[i]])
+				s->bindings[buffer[w[i]] - 1].read = true;
+	}
+	free(buffer);
 }
 
 /* Names of the push constants' members, and which of them the code reads. */
@@ -303,6 +329,8 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 		pointee(&s, &s.ids[push], &push_type);
 	for (size_t at = SPIRV_HEADER; rc == 0 && push && at < count; at += words[at] >> 16)
 		note_member(&s, words + at, push, push_type);
+	if (rc == 0)
+		note_reads(&s);
 	if (rc == 0 && (s.block[0] == 0 || s.block[1] == 0 || s.block[2] == 0))
 		rc = bad(e, "no thread group size");
 	spvDiagnosticDestroy(diagnostic);

@@ -31,9 +31,11 @@ void hlsl_object_fini(struct hlsl_object *o);
 const struct hlsl_kernel *hlsl_object_find(const struct hlsl_object *o, const char *name);
 
 struct spirv_binding {
-	char *name; /* of the global in the source */
+	char *name;        /* of the global in the source */
+	uint32_t variable; /* its id */
 	uint32_t set, binding;
 	bool storage; /* a structured or byte-address buffer; false: anything else */
+	bool read;    /* the code may do more with it than store into it */
 };
 
 /* One member of the push constants: a scalar argument. */

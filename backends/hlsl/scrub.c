@@ -29,24 +29,24 @@ static uint32_t threads_of(const struct backend_device *d)
 
 bool hlsl_scrub_works(const struct backend_device *d)
 {
-	return d->scrubs[1].handle != VK_NULL_HANDLE;
+	return d->scrub.handle != VK_NULL_HANDLE;
 }
 
-static int make_pipeline(struct backend_device *d, struct device_pipeline *p, uint32_t word, struct err *e)
+static int make_pipeline(struct backend_device *d, struct err *e)
 {
 	static const struct spirv_binding binding = { .binding = 0 };
 	struct glslang_output o;
-	char *text = mem_fmt("#define WORDS %u\n#define WORD %uu\n#define EXPECTED %uu\n#define PATIENCE %d\n%s",
-			     d->limits.maxComputeSharedMemorySize / 4, word, threads_of(d), PATIENCE,
-			     embedded_file("backends/hlsl/scrub.hlsl"));
+	char *text =
+		mem_fmt("#define WORDS %u\n#define EXPECTED %uu\n#define PATIENCE %d\n%s", d->limits.maxComputeSharedMemorySize / 4,
+			threads_of(d), PATIENCE, embedded_file("backends/hlsl/scrub.hlsl"));
 	int rc = hlsl_glslang(text, "scrub", false, &o)
 			 ? 0
 			 : err_set(e, ERR_INTERNAL, "the kernel that overwrites shared memory: %s", o.log);
 	struct hlsl_kernel code = { .name = "scrub", .words = o.words, .count = o.word_count };
 	if (rc == 0)
-		rc = hlsl_device_pipeline_init(d, p, &code, &binding, 1, 0, e);
+		rc = hlsl_device_pipeline_init(d, &d->scrub, &code, &binding, 1, 0, e);
 	if (rc == 0)
-		hlsl_device_bind(d, p, 0, 0, d->meeting, 0);
+		hlsl_device_bind(d, &d->scrub, 0, 0, d->meeting, 0);
 	free(o.words);
 	free(o.log);
 	free(text);
@@ -59,15 +59,12 @@ int hlsl_scrub_prepare(struct backend_device *d, struct err *e)
 		return 0;
 	hlsl_scrub_fini(d);
 	int rc = hlsl_device_buffer_new(d, 16, false, &d->meeting, e);
-	if (rc == 0)
-		rc = make_pipeline(d, &d->scrubs[0], BACKEND_SCRUB_TIMED, e);
-	return rc < 0 ? rc : make_pipeline(d, &d->scrubs[1], BACKEND_SCRUB_OTHER, e);
+	return rc < 0 ? rc : make_pipeline(d, e);
 }
 
 void hlsl_scrub_fini(struct backend_device *d)
 {
-	for (int i = 0; i < 2; i++)
-		hlsl_device_pipeline_fini(d, &d->scrubs[i]);
+	hlsl_device_pipeline_fini(d, &d->scrub);
 	hlsl_device_buffer_free(d, d->meeting);
 	d->meeting = NULL;
 }
@@ -75,9 +72,10 @@ void hlsl_scrub_fini(struct backend_device *d)
 void hlsl_scrub_record(struct backend_device *d, uint32_t word)
 {
 	uint32_t threads = threads_of(d);
-	d->vk.CmdFillBuffer(d->commands, d->meeting->handle, 0, VK_WHOLE_SIZE, 0);
+	d->vk.CmdFillBuffer(d->commands, d->meeting->handle, 0, sizeof word, 0);
+	d->vk.CmdFillBuffer(d->commands, d->meeting->handle, sizeof word, sizeof word, word);
 	hlsl_device_barrier(d);
-	hlsl_device_use(d, &d->scrubs[word != BACKEND_SCRUB_TIMED], 0);
+	hlsl_device_use(d, &d->scrub, 0);
 	d->vk.CmdDispatch(d->commands, threads ? threads : GROUPS_GPU, 1, 1);
 	hlsl_device_barrier(d);
 }

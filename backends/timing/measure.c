@@ -236,6 +236,13 @@ static double margin_of(const struct pair *p)
 	return verdict_margin(p->m->margin, p->m->floor_ns, (double)p->least_ns);
 }
 
+/* Whether a run reuses its results is a question about one side: what is surely not faster does not. */
+static enum wire_verdict verdict_so_far(const struct pair *p, double margin)
+{
+	enum wire_verdict verdict = verdict_of(&p->interval, margin);
+	return verdict == WIRE_UNCLEAR && p->m->unreset && p->interval.low > 1 / (1 + margin) ? WIRE_SAME : verdict;
+}
+
 /* Looks only now and then: every look is another chance to be wrong. */
 static void look(struct pair *p, bool last)
 {
@@ -245,7 +252,7 @@ static void look(struct pair *p, bool last)
 	p->next_look = p->good + p->good / 2;
 	p->interval = verdict_interval(p->logs, p->good, m->confidence);
 	double width = fmax(p->interval.high / p->interval.ratio, p->interval.ratio / p->interval.low) - 1;
-	p->decided = verdict_of(&p->interval, margin_of(p)) != WIRE_UNCLEAR && width <= m->width;
+	p->decided = verdict_so_far(p, margin_of(p)) != WIRE_UNCLEAR && width <= m->width;
 }
 
 static void conclude(const struct pair *p, struct wire_paired *out)
@@ -262,7 +269,7 @@ static void conclude(const struct pair *p, struct wire_paired *out)
 			}
 		out->discarded = (uint32_t)(out->pair_count - n);
 		out->pair_count = n;
-		out->verdict = verdict_of(&interval, out->margin);
+		out->verdict = verdict_so_far(p, out->margin);
 	} else {
 		/* Too few for a verdict: the disturbed ones are reported, too, and marked. */
 		double *logs = MEM_NEW_N(double, p->all);

@@ -104,6 +104,8 @@ struct backend {
 	/* Hardware counters and stalls of each kernel, from the vendor's profiler. NULL: there is none. What the machine refuses is
 	 * no error: ret_counters says why a view is closed. */
 	int (*counters)(struct backend_run *run, struct wire_counters *ret_counters, struct err *e);
+	/* Whether an execution may read what an earlier one left in outputs, inout, scratch or shared memory. NULL: it may. */
+	bool (*keeps)(const struct backend_run *run);
 	/* Whether shared memory is overwritten before timed executions. NULL: no. */
 	bool (*scrubs)(const struct backend_run *run);
 	/* Overwrites the shared memory of the whole device with one of the two words below, before the next execution.

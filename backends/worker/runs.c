@@ -260,7 +260,7 @@ static int start_execution(struct runs *all, struct run *r, const struct wire_ex
 	}
 	if (rc == 0 && r->apart)
 		rc = timed_keep_inout(all, r, e);
-	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH) && all->backend->scrub)
+	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH) && all->backend->scrub && !m->perturbation)
 		rc = all->backend->scrub(r->on_device, m->poison == 0xFF ? BACKEND_SCRUB_OTHER : BACKEND_SCRUB_TIMED, e);
 	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH))
 		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);

@@ -30,6 +30,7 @@ enum { MORE = 8 };                                  /* executions after the last
 enum { RESET_GPU_NS = 3000, RESET_CPU_NS = 50000 }; /* a reset may cost an execution so much later on */
 enum { REFILL_EVERY = 4 };                          /* samples: writing large tensors takes much longer than a sample */
 enum { KEPT_BEFORE = 100 };                         /* executions before it is asked whether they use what is left */
+enum { KEPT_LEAST = 12 };                           /* where they cannot */
 
 /* --- outputs of timed executions ---------------------------------------------------------------------------------- */
 
@@ -370,6 +371,11 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	struct measure_run a = { .backend = all->backend, .run = r->on_device, .before = use_own_set, .arg = &reset }, b = a;
 	struct wire_pair floored = *m;
 	int rc = 0;
+	if (all->backend->keeps && !all->backend->keeps(r->on_device)) {
+		uint64_t ns;
+		*out = (struct wire_paired){ .ratio = 1, .low = 1, .high = 1, .verdict = WIRE_SAME };
+		return all->backend->execute(r->on_device, KEPT_LEAST, WIRE_WARM, &ns, e);
+	}
 	/* What precedes a window moves short times: threads that sleep, caches that our kernel has used. */
 	floored.floor_ns = all->references ? RESET_GPU_NS : RESET_CPU_NS;
 	kept.lot = 0;

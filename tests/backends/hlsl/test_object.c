@@ -1,6 +1,7 @@
-/* SPIR-V that no compiler made is read in bounded time. */
+/* SPIR-V that no compiler made is read in bounded time, and code that reads what it writes is told from code that does not. */
 #include "backends/hlsl/object.h"
 
+#include "backends/hlsl/glslang.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "pace.h"
@@ -37,8 +38,39 @@ static void nested(struct buf *b)
 	PUT(b, 59, POINTER, VARIABLE, WORKGROUP);
 }
 
+/* Whether the code may read its buffer Y. */
+static bool reads(const char *statements)
+{
+	struct err e = ERR_INIT;
+	struct glslang_output o;
+	struct spirv s;
+	struct buf text = BUF_INIT;
+	bool read = false;
+	buf_addf(&text,
+		 "StructuredBuffer<float> X : register(t1);\nRWStructuredBuffer<float> Y : register(u0);\n"
+		 "float get(RWStructuredBuffer<float> from, uint i) { return from[i]; }\n"
+		 "[numthreads(64, 1, 1)] void k(uint3 id : SV_DispatchThreadID) { uint i = id.x; %s }",
+		 statements);
+	if (ok(hlsl_glslang(buf_text(&text), "k", false, &o), "%s: it compiles: %s", statements, o.log) &&
+	    hlsl_spirv_read(o.words, o.word_count, &s, &e) == 0) {
+		for (size_t i = 0; i < s.binding_count; i++)
+			read |= strcmp(s.bindings[i].name, "Y") == 0 && s.bindings[i].read;
+		hlsl_spirv_fini(&s);
+	}
+	free(o.words);
+	free(o.log);
+	buf_fini(&text);
+	return read;
+}
+
 int main(void)
 {
+	ok(!reads("Y[i] = X[i] * 25 + exp(X[i + 1]);"), "a buffer that is only written is not read");
+	ok(!reads("if (X[i] > 0) Y[i] = 0; else for (uint k = 0; k < i; k++) Y[k] = X[k];"),
+	   "nor is one that branches and loops write");
+	ok(reads("Y[i] = X[i]; if (Y[i + 1] == 3) Y[i] = 4;"), "a comparison with what is there reads it");
+	ok(reads("Y[i] += X[i];"), "adding to what is there reads it");
+	ok(reads("Y[i] = get(Y, i);"), "a function that is given the buffer reads it");
 	struct buf b = BUF_INIT;
 	struct spirv s = { .bindings = NULL };
 	struct err e = ERR_INIT;
