@@ -208,6 +208,8 @@ class Timing:
         self.cuda = where != "cpu"
         if self.cuda and not torch.cuda.is_available():
             raise Refused(f"the kernel runs on a GPU, and torch {torch.__version__} sees none: times of different devices are not compared")
+        if self.cuda:
+            torch.cuda.set_device(where)
         if hasattr(torch, "set_default_device"):
             torch.set_default_device(where)  # for tensors that the code makes itself
         torch.set_grad_enabled("grad(" in question["source"] or "backward(" in question["source"])

@@ -26,6 +26,21 @@ is "$(cat "$T/secrets")" 0 "a worker inherits no secrets"
 has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "the daemon itself has the secrets"
 is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "a worker leaves no core file"
 
+python=$(command -v /usr/bin/python3 python3 | head -n 1)
+out=$(timeout 60 "$peakd" worker -- + "$python" -IBc 'import os, subprocess
+own = os.environ["TMPDIR"]
+subprocess.run(["sh", "-c", ": >" + own + "/x"], check=True)
+for path, mode in (("/etc/passwd", "r"), (own + "/../../y", "w")):
+    try:
+        open(path, mode)
+        print("opened", path)
+    except PermissionError:
+        pass
+print(os.path.exists(own + "/x"), subprocess.run(["cat", "/etc/passwd"], capture_output=True).returncode)' 2>&1)
+is "$out" "True 1" "a program that may build starts others; all of them reach a scratch folder, and no other file of the user"
+timeout 60 "$peakd" worker -- "$python" -IBc 'import subprocess; subprocess.run(["true"])' >/dev/null 2>&1
+is $? 1 "any other program starts none"
+
 need_hlsl 3 "$T/a.db"
 small_context >"$T/scale.peak.md"
 unset PEAKD_MODEL
