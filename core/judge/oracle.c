@@ -20,7 +20,7 @@
 #include "base/mem.h"
 #include "core/workers/child.h"
 
-enum { PROTOCOL = 1, SLICE_MS = 50, IDLE_MAX = 2, LINE_MAX_BYTES = 1 << 20 };
+enum { PROTOCOL = 1, SLICE_MS = 50, IDLE_MAX = 4, LINE_MAX_BYTES = 1 << 20, PIPE_BYTES = 1 << 20 };
 #define ANSWER_NS (600 * CLOCK_S) /* one evaluation of a module on the CPU, in double */
 
 struct running {
@@ -120,6 +120,9 @@ static int start(const struct hash *code, bool builds, struct running *ret_runni
 		in[1] = out[0] = -1;
 		fcntl(r.to, F_SETFL, O_NONBLOCK);
 		fcntl(r.from, F_SETFL, O_NONBLOCK);
+		/* Arrays of megabytes pass; a smaller pipe is as right. */
+		fcntl(r.to, F_SETPIPE_SZ, PIPE_BYTES);
+		fcntl(r.from, F_SETPIPE_SZ, PIPE_BYTES);
 		*ret_running = r;
 	} else {
 		running_end(&r, NULL);

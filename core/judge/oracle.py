@@ -67,8 +67,8 @@ AS_IS = Precision((), "float32")
 
 
 def exact_read(count):
-    data = WIRE_IN.read(count)
-    if len(data) != count:
+    data = bytearray(count)
+    if WIRE_IN.readinto(data) != count:
         raise SystemExit(0)
     return data
 
@@ -96,7 +96,7 @@ def read_inputs(question):
     tensors = {}
     for x, data in zip(question["inputs"], raw):
         kind = kind_of(x["type"])
-        flat = torch.frombuffer(bytearray(data), dtype=kind) if data else torch.empty(0, dtype=kind)
+        flat = torch.frombuffer(data, dtype=kind) if data else torch.empty(0, dtype=kind)
         tensors[x["name"]] = flat.reshape(x["shape"])
     return tensors
 
@@ -166,7 +166,7 @@ def answer(question, problems):
     WIRE_OUT.write(json.dumps(head).encode() + b"\n")
     for tensor in outputs:
         if tensor.numel():
-            WIRE_OUT.write(ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size()))
+            WIRE_OUT.write((ctypes.c_char * (tensor.numel() * tensor.element_size())).from_address(tensor.data_ptr()))
     WIRE_OUT.flush()
 
 

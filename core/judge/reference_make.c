@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/parallel_for.h"
 #include "core/context/host.h"
 #include "core/judge/bound.h"
 #include "core/judge/oracle.h"
@@ -68,22 +69,27 @@ static int64_t timeout_of(const struct making *m)
 	return m->q->values == PLAN_INTEGERS || is_end(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
+static int ask(const struct making *m, const struct plan *plan, const struct trial_input *input, struct oracle_answer *ret_answer,
+	       struct err *e)
+{
+	struct oracle_question q = { .ctx = m->q->j->baseline,
+				     .plan = plan,
+				     .params = m->q->params,
+				     .input = input,
+				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
+				     .cancel = m->q->j->ev->cancel };
+	return oracle_ask(references_oracle(m->q->j->ev->references), &q, ret_answer, e);
+}
+
 /* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. */
 static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
 {
 	int64_t start = clock_now();
 	if (t->worker)
 		return trial_execute(t, input, timeout_of(m), ret_ns, e);
-	struct oracle_question q = { .ctx = m->q->j->baseline,
-				     .plan = t->variant->plan,
-				     .params = m->q->params,
-				     .input = input,
-				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
-				     .cancel = m->q->j->ev->cancel };
 	oracle_answer_fini(&m->answer);
-	int rc = oracle_ask(references_oracle(m->q->j->ev->references), &q, &m->answer, e);
-	if (ret_ns)
-		*ret_ns = (uint64_t)(clock_now() - start);
+	int rc = ask(m, t->variant->plan, input, &m->answer, e);
+	*ret_ns = (uint64_t)(clock_now() - start);
 	return rc;
 }
 
@@ -214,10 +220,10 @@ static struct bound_output bound_output_of(const struct making *m, size_t k)
 				      .amplitude = m->amplitude > 0 ? m->amplitude : 1 };
 }
 
-/* The truth from other inputs: which step it is. */
-static int run_again(struct making *m, struct trial *t, const struct trial_input *input, enum wire_truth_step which, struct err *e)
+/* The truth from other inputs, which the last execution gave: which step it is. */
+static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step which, struct err *e)
 {
-	int rc = execute(m, t, input, NULL, e);
+	int rc = 0;
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		const uint8_t *bytes;
 		uint8_t *answer = NULL;
@@ -237,17 +243,75 @@ static int run_again(struct making *m, struct trial *t, const struct trial_input
 	return rc;
 }
 
-static int run_perturbed(struct making *m, struct trial *t, struct err *e)
+/* The truths from perturbed inputs, and how each is used. */
+struct perturbed {
+	struct trial_input input;
+	enum wire_truth_step which;
+	struct oracle_answer answer;
+	struct err why;
+	int rc;
+};
+
+static size_t list_perturbed(const struct making *m, struct perturbed *ret_list)
 {
 	struct trial_input input = input_of(m);
-	int rc = 0;
+	size_t n = 0;
 	input.amplitude = m->amplitude;
-	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS; input.perturbation++)
-		rc = run_again(m, t, &input, WIRE_TRUTH_MOVED, e);
+	for (input.perturbation = 1; input.perturbation <= PERTURBATIONS; input.perturbation++)
+		ret_list[n++] = (struct perturbed){ .input = input, .which = WIRE_TRUTH_MOVED };
 	input = input_of(m);
-	for (input.values = PLAN_SPECIAL_HIGH; rc == 0 && m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW;
-	     input.values++)
-		rc = run_again(m, t, &input, WIRE_TRUTH_ABSORBED, e);
+	for (input.values = PLAN_SPECIAL_HIGH; m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW; input.values++)
+		ret_list[n++] = (struct perturbed){ .input = input, .which = WIRE_TRUTH_ABSORBED };
+	return n;
+}
+
+struct asking {
+	const struct making *m;
+	const struct plan *plan;
+	struct perturbed *list;
+	size_t n;
+	uint64_t elements;
+};
+
+static void ask_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+{
+	const struct asking *a = arg;
+	size_t end = to - from == a->elements ? a->n : (size_t)k + 1;
+	for (size_t i = k; i < end && i < a->n; i++) {
+		struct perturbed *p = &a->list[i];
+		p->rc = ask(a->m, a->plan, &p->input, &p->answer, &p->why);
+	}
+}
+
+/* Large arrays keep one process busy with copying alone, so the oracle is asked by several. */
+static void ask_together(const struct making *m, const struct plan *plan, struct perturbed *list, size_t n)
+{
+	struct asking a = { m, plan, list, n, 0 };
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		a.elements += plan_is_input(&plan->buffers[i]) ? plan_buffer_logical(&plan->buffers[i]) : 0;
+	parallel_for(a.elements, ask_part, &a);
+}
+
+static int run_perturbed(struct making *m, struct trial *t, struct err *e)
+{
+	struct perturbed list[PERTURBATIONS + PLAN_SPECIAL_LOW - PLAN_SPECIAL_HIGH + 1];
+	size_t n = list_perturbed(m, list);
+	int rc = 0;
+	if (t->worker == NULL)
+		ask_together(m, t->variant->plan, list, n);
+	for (size_t i = 0; i < n; i++) {
+		struct perturbed *p = &list[i];
+		if (rc == 0 && p->rc < 0) {
+			rc = p->rc;
+			*e = p->why;
+		}
+		if (rc == 0 && t->worker)
+			rc = trial_execute(t, &p->input, timeout_of(m), NULL, e);
+		oracle_answer_fini(&m->answer);
+		m->answer = p->answer;
+		if (rc == 0)
+			rc = add_perturbed(m, t, p->which, e);
+	}
 	return rc;
 }
 
