@@ -192,7 +192,9 @@ def import_definition(definition, question):
 # --- Python problems: KernelBench's (class Model, get_inputs, get_init_inputs), and functions with a get_inputs ------------------------------
 
 SMALL = ((3, 11, 13, 17, 19, 23, 29, 31), (5, 37, 41, 43, 47, 53, 59, 61))  # sizes that show which extent is which; more where kernels need it
-STEPS = 6
+STEPS = 6  # sizes in a row at which a problem is tried
+FAR = (61, 997)  # and further ones, where it runs there: a window of 11 shows in no six sizes
+DIVISORS = 64
 DRAWS = 16  # of the values of inputs, to see their range
 
 
@@ -249,15 +251,19 @@ def entry_of(space, text):
 
 
 def fits(points):
-    """(a*g + b)//s through all points, as a formula of g; None without."""
-    for s in range(1, STEPS):
+    """(a, b, s) of (a*g + b)//s through all points; None without."""
+    for s in range(1, DIVISORS):
         (x0, y0), (x1, y1) = points[0], points[-1]
         for a in dict.fromkeys((1, round(s * (y1 - y0) / (x1 - x0)))):
-            for b in range(s * y0 - a * x0, s * y0 - a * x0 + s):
+            for b in sorted(range(s * y0 - a * x0, s * y0 - a * x0 + s), key=abs):
                 if all((a * x + b) // s == y for x, y in points):
-                    top = ("%d*" % a if a != 1 else "") + "%s" + (f" {'+' if b > 0 else '-'} {abs(b)}" if b else "")
-                    return top if s == 1 else f"({top})//{s}" if b else f"{top}//{s}"
+                    return a, b, s
     return None
+
+
+def formula(a, b, s):
+    top = ("%d*" % a if a != 1 else "") + "%s" + (f" {'+' if b > 0 else '-'} {abs(b)}" if b else "")
+    return top if s == 1 else f"({top})//{s}" if b else f"{top}//{s}"
 
 
 class Module:
@@ -342,29 +348,57 @@ class Module:
         return [x for shape in found for x in shape] + [limit for _, limit in ranges if limit is not None]
 
 
+def columns(module, name, base):
+    """For each of module.extents() that depends on this size the points (size, extent), with `base` first; else None.
+
+    A quotient's steps are told apart from another's only at their edges. So where a formula fits, the sizes beside its next step are
+    tried, too, until it holds there."""
+    tried = {}
+
+    def extents(value):
+        if value not in tried:
+            tried[value] = module.extents({**base, name: value})
+        return tried[value]
+
+    def points(i):
+        return sorted((value, found[i]) for value, found in tried.items())
+    for step in (*range(STEPS + 1), *FAR):
+        try:
+            extents(base[name] + step)
+        except Refused:
+            raise
+        except Exception:
+            if step not in FAR:
+                raise Changes([name]) from None
+    try:
+        for i in range(len(tried[base[name]])):
+            while (fit := fits(points(i))) and fit[0] and fit[2] > 1:
+                a, b, s = fit
+                last = max(tried)
+                edge = next(x for x in range(base[name] + STEPS + 1, last + s + 2) if (a * x + b) // s != (a * (x - 1) + b) // s)
+                if extents(edge)[i] == (a * edge + b) // s and extents(edge - 1)[i] == (a * (edge - 1) + b) // s:
+                    break
+    except Refused:
+        raise
+    except Exception:  # it does not run there: what is known must do
+        pass
+    return [points(i) if len({found[i] for found in tried.values()}) > 1 else None for i in range(len(tried[base[name]]))]
+
+
 def formulas(module, names, base):
     """What each of module.extents() is, in terms of the sizes."""
     plain = module.extents(base)
     depends = [[] for _ in plain]
     for name in names:
-        points = []
-        for step in range(1, STEPS + 1):
-            try:
-                points.append((base[name] + step, module.extents({**base, name: base[name] + step})))
-            except Refused:
-                raise
-            except Exception:
-                raise Changes([name]) from None
-        for i, was in enumerate(plain):
-            column = [(base[name], was)] + [(x, y[i]) for x, y in points]
-            if any(y != was for _, y in column):
+        for i, column in enumerate(columns(module, name, base)):
+            if column:
                 depends[i].append((name, fits(column)))
     texts = []
     for i, found in enumerate(depends):
         if not found:
             texts.append(str(plain[i]))
         elif len(found) == 1 and found[0][1]:
-            texts.append(found[0][1] % found[0][0])
+            texts.append(formula(*found[0][1]) % found[0][0])
         elif math.prod(base[n] for n, _ in found) == plain[i]:
             texts.append("*".join(n for n, _ in found))
         else:

@@ -43,14 +43,14 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 25 "$db"
+need_hlsl 26 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 23 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 24 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
@@ -78,6 +78,22 @@ has "$(cat "$T/said")" "Permission denied" "a reference cannot read files of the
 # --- Python problems -----------------------------------------------------------------------------------------------------------------
 import "$here/scaled_softmax.py" module --out "$T/module.peak.md"
 is $? 0 "a module with get_inputs and get_init_inputs imports" "$(cat "$T/said")"
+cat >"$T/windows.py" <<'EOF'
+import torch
+
+rows, columns = 512, 512
+
+
+class Windows(torch.nn.Module):
+    def forward(self, x):
+        return torch.nn.functional.avg_pool2d(x[None, None], 11, padding=3)[0, 0]
+
+
+def get_inputs():
+    return [torch.rand(rows, columns)]
+EOF
+import "$T/windows.py" --out "$T/windows.peak.md"
+has "$(cat "$T/windows.peak.md")" "y: out f32[(rows + 6)//11, (columns + 6)//11]" "quotients of sizes are found, also by large divisors" "$(cat "$T/said")"
 has "$(cat "$T/module.peak.md")" "x: f32[batch_size, 64] = normal" "a size that only the inputs have becomes an input size"
 has "$(cat "$T/module.peak.md")" "w_scale: f32[64] = random(0.5, 1.5)" "weights become inputs that are not all ones"
 has "$(cat "$T/module.peak.md")" "label: i64[batch_size] = random(0, classes)" "the range of random integers follows the sizes"
