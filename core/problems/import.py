@@ -226,9 +226,14 @@ class Sources(ast.NodeTransformer):
     def load(self, given):
         tree, self.given = ast.parse(self.text), given
         for node in tree.body:
-            if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+            if not isinstance(node, ast.Assign):
                 continue
-            name, value = node.targets[0].id, node.value
+            target, value = node.targets[0], node.value
+            if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+                value.elts = [self.value(t.id, x) if isinstance(t, ast.Name) else x for t, x in zip(target.elts, value.elts)]
+            if not isinstance(target, ast.Name):
+                continue
+            name = target.id
             if isinstance(value, ast.Tuple):
                 many = len(value.elts) > 1
                 value.elts = [self.value(f"{name}_{i}" if many else name, x) for i, x in enumerate(value.elts)]
