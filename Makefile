@@ -313,6 +313,15 @@ deb: all pages
 	@sh tests/source/packages.sh install $(BUILD)/deps.log deb
 	@sh packaging/deb.sh $(BUILD) $(VERSION)
 
+#: make dist                  build/dist: source archive, bundle, .deb, .mcpb, server.json, container image (IMAGE=no: without), checksums
+# RELEASE is where the files will be published.
+.PHONY: dist
+RELEASE ?= https://github.com/peakd/peakd/releases/download/v$(VERSION)
+dist: bundle deb
+	@rm -f $(BUILD)/image.tar
+	@$(if $(filter no,$(IMAGE)),:,sh packaging/image.sh $(BUILD)/peakd_$(VERSION)_*.deb $(BUILD)/image.tar)
+	@python3 packaging/dist.py $(BUILD) $(VERSION) $(RELEASE)
+
 #: make bundle                build/bundle: a relocatable folder for a machine without root or packages (a GPU node)
 .PHONY: bundle
 # The C++ library is linked statically: a copy in the bundle would shadow the one that the machine's drivers need.
