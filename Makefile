@@ -209,10 +209,13 @@ check-tsan: export TSAN_OPTIONS := suppressions=$(CURDIR)/tests/source/tsan.supp
 check-tsan: deps
 	+@setarch -R $(MAKE) --no-print-directory -j$(JOBS) BUILD=build-tsan OPT='-O1 -g' SAN='-fsanitize=thread' unit T='$(T)'
 
-#: make check-clang           builds everything, including tests, with clang and the same warnings
+#: make check-clang           reads everything, including tests, with clang and the same warnings; make fuzz builds with it
 check-clang: deps
-	$(AGAIN) BUILD=build-clang CC=clang CXX=clang++ OPT=-O1 run-clang
-run-clang: all $(TESTS) $(HELPERS) $(EMULATED) $(BENCHES)
+	$(AGAIN) CC=clang CXX=clang++ run-clang
+CLANG_SRC := $(sort $(SRC) $(TEST_C) $(wildcard bench/*.c bench/*/*.c))
+run-clang: $(BUILD)/gen/embedded_files.h $(BUILD)/gen/judge_kernels.h
+	$(Q)printf '%s\n' $(filter %.c,$(CLANG_SRC)) | xargs -P $(JOBS) -n 16 $(CC) $(CPPFLAGS) $(CFLAGS) -Itests -fsyntax-only
+	$(Q)$(CXX) $(CPPFLAGS) $(CXXFLAGS) -fsyntax-only $(filter %.cc,$(CLANG_SRC))
 
 #: make check-fresh           runs demo and check on a minimal Debian 12 in a chroot (root, debootstrap, network, minutes)
 .PHONY: check-fresh
@@ -228,14 +231,14 @@ fuzz: deps
 FUZZ_SEED ?= 0
 fuzz-brief:
 	+@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=4 FUZZ_SEED=1
-run-fuzz: $(FUZZERS)
-	@set -e; $(if $(FUZZERS),,echo "no tests/fuzz/fuzz_*.c";) \
-	 for f in $(FUZZERS); do \
-		name=$${f##*/}; found=$(BUILD)/corpus/$$name; seeds=tests/fuzz/corpus/$${name#fuzz_}; mkdir -p $$found; \
-		[ -d $$seeds ] || seeds=; echo "fuzz: $$name for $(FUZZ_SECONDS) s"; \
-		$$f -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
-			-artifact_prefix=$(BUILD)/$$name- $$found $$seeds; \
-	done
+FUZZ_RUNS := $(FUZZERS:$(BUILD)/tests/fuzz/%=run-%)
+.PHONY: $(FUZZ_RUNS)
+run-fuzz: $(FUZZ_RUNS)
+$(FUZZ_RUNS): run-fuzz_%: $(BUILD)/tests/fuzz/fuzz_%
+	@found=$(BUILD)/corpus/fuzz_$*; mkdir -p $$found; \
+	$< -seed=$(FUZZ_SEED) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=1024 -verbosity=0 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz_$*- $$found $(wildcard tests/fuzz/corpus/$*) >$(BUILD)/fuzz_$*.log 2>&1; failed=$$?; \
+	echo "fuzz: fuzz_$* for $(FUZZ_SECONDS) s"; cat $(BUILD)/fuzz_$*.log; exit $$failed
 
 #: make cover                 shows which share of each folder's lines the C tests cover
 cover: deps
@@ -334,4 +337,4 @@ $(BUILD)/peakd-bundle: $(MAIN) $(LIB)
 
 #: make clean                 removes all build folders
 clean:
-	rm -rf build build-asan build-tsan build-clang build-fuzz build-cover compile_commands.json
+	rm -rf build build-asan build-tsan build-fuzz build-cover compile_commands.json

@@ -9,31 +9,7 @@ the jobs; without one there is only traffic.
 """
 import argparse, http.client, json, os, re, statistics, subprocess, sys, tempfile, time
 
-CONTEXT = """---
-kernel: scale
-backend: hlsl
-inputs:
-  n: int = {4096}
-  A: f32[n] = random
-  C: out f32[n]
-tune:
-  BX: {32, 64}
-flops: n
----
-```hlsl
-[numthreads(BX, 1, 1)]
-void scale(uint3 id : SV_DispatchThreadID)
-{
-	if (id.x < uint(n))
-		C[id.x] = 2.0 * A[id.x];
-}
-```
-```macros
-```
-```lua host
-launch("scale", {cdiv(n, BX)}, {BX}, {A, C, n})
-```
-"""
+CONTEXT = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../tests/daemon/scale.peak.md")).read()
 
 
 class Daemon:

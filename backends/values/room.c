@@ -90,6 +90,9 @@ struct entry {
 	size_t len;
 };
 
+/* A list is searched: small content is cheaper to make again than to find among many thousands. */
+enum { ENTRIES = 1024 };
+
 struct room_cache {
 	struct entry *newest;
 	size_t limit; /* bytes of content */
@@ -150,7 +153,8 @@ const void *room_cache_put(struct room_cache *c, const char *hex, void *take_byt
 	memcpy(new->hex, hex, strlen(hex) + 1);
 	c->newest = new;
 	struct entry **at = &new->next;
-	for (size_t kept = len; *at && kept + (*at)->len <= c->limit; at = &(*at)->next)
+	size_t kept = len;
+	for (int i = 1; *at && i < ENTRIES && kept + (*at)->len <= c->limit; i++, at = &(*at)->next)
 		kept += (*at)->len;
 	free_from(c, at);
 	return new->bytes;

@@ -20,7 +20,7 @@ void room_give(struct room *r, void *take_block, size_t bytes);
 /* Content by hash (generated inputs, reference outputs), so that a tuning run neither makes nor sends the same
  * megabytes for every configuration. What was used least recently is forgotten first, and returns to the room. */
 struct room_cache;
-/* limit: bytes of content; the newest entry stays even when it alone is larger. The room is borrowed. */
+/* limit: bytes of content, in at most 1,024 entries; the newest entry stays even when it alone is larger. The room is borrowed. */
 struct room_cache *room_cache_new(size_t limit, struct room *room);
 void room_cache_free(struct room_cache *c);
 /* Borrowed until the next room_cache_put; NULL when it is not there. */

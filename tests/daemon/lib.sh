@@ -169,30 +169,5 @@ create_request() # create_request WORKFLOW <TEXT
 # Prints a small context for any device that runs HLSL.
 small_context()
 {
-	cat <<'CONTEXT'
----
-kernel: scale
-backend: hlsl
-inputs:
-  n: int = {4096}
-  A: f32[n] = random
-  C: out f32[n]
-tune:
-  BX: {32, 64}
-flops: n
----
-```hlsl
-[numthreads(BX, 1, 1)]
-void scale(uint3 id : SV_DispatchThreadID)
-{
-	if (id.x < uint(n))
-		C[id.x] = 2.0 * A[id.x];
-}
-```
-```macros
-```
-```lua host
-launch("scale", {cdiv(n, BX)}, {BX}, {A, C, n})
-```
-CONTEXT
+	cat "$root/tests/daemon/scale.peak.md"
 }

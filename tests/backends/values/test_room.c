@@ -1,6 +1,7 @@
 /* backends/values/room: large blocks are reused, no more stay idle than allowed, and none has two users. */
 #include "backends/values/room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +57,15 @@ static void test_cache(void)
 	ok(room_cache_get(c, "b", &len) == NULL && room_cache_get(c, "a", &len) == first, "the least recently used entry is forgotten");
 	ok(room_take(r, 4 * MIB) == again, "its block returns to the room");
 	free(again);
+	room_cache_free(c);
+	c = room_cache_new(8 * MIB, r);
+	for (int i = 0; i < 3000; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "%d", i);
+		room_cache_put(c, name, room_take(r, 4), 4);
+	}
+	ok(room_cache_get(c, "2999", &len) && room_cache_get(c, "1976", &len) && room_cache_get(c, "1975", &len) == NULL,
+	   "1,024 entries are kept at most, however small they are");
 	room_cache_free(c);
 	room_free(r);
 }

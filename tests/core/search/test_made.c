@@ -101,6 +101,11 @@ int main(int argc, char **argv)
 {
 	static const char *const others[] = { "differential", "random" };
 	double sums[MEM_COUNT(others)] = { 0 }, sum = 0, final;
+#ifdef __SANITIZE_ADDRESS__ /* wrong accesses show in a few runs, whose scores mean nothing */
+	static char *few[] = { "test_made", "3", "auto", "differential", "random" };
+	argc = MEM_COUNT(few);
+	argv = few;
+#endif
 	int seeds = argc > 1 ? atoi(argv[1]) : SEEDS;
 	for (size_t i = 0; i < SHAPES; i++) {
 		struct made m;
