@@ -70,8 +70,10 @@ function choose(label, options, value, onchange) {
 
 // --- numbers ---------------------------------------------------------------------------------------------------------
 
-const digits = (x, n = 3) =>
-	x === 0 ? "0" : Math.abs(x) >= 10 ** n ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(n)).toString();
+function digits(x, n = 3) {
+	if (!Number.isFinite(x)) return "";
+	return x !== 0 && Math.abs(x) >= 10 ** n ? Math.round(x).toLocaleString("en") : Number(x.toPrecision(n)).toString();
+}
 function duration(ns) {
 	if (!Number.isFinite(ns)) return "";
 	for (const [unit, size] of [
@@ -88,11 +90,13 @@ const when = ms => {
 	return Number.isNaN(+d) ? "" : d.toISOString().slice(0, 16).replace("T", " ");
 };
 const isUnclear = (verdict, low, high) => verdict === "unclear" || !(high <= low * 1.5);
+const intervalText = (low, high) => (low > 0 && high > 0 ? ` (${low.toFixed(2)}–${high.toFixed(2)})` : "");
+const ratioText = (times, low, high) => (times > 0 ? `${times.toFixed(2)}×${intervalText(low, high)}` : "");
 // A ratio with its interval, as peakd says it everywhere: one whose interval is wide says little.
 function speedParts(row, name) {
 	const [times, low, high, verdict] = ["", "_low", "_high", "_verdict"].map(end => row[name + end]);
 	if (!verdict || !Number.isFinite(times)) return ["", ""];
-	return [isUnclear(verdict, low, high) ? "unclear" : `${times.toFixed(2)}×`, ` (${low.toFixed(2)}–${high.toFixed(2)})`];
+	return [isUnclear(verdict, low, high) ? "unclear" : `${times.toFixed(2)}×`, intervalText(low, high)];
 }
 const speedText = (row, name) => speedParts(row, name).join("");
 

@@ -312,8 +312,8 @@ async function pageWorkflow(main, name) {
 	split.append(list, detail);
 	main.append(title, h("div", {class: "tools"}, count, save), bar, split, rest);
 	shown = {w, place: main, update, refresh};
+	w.rest = w.loadRest(next, () => list.redraw()).catch(e => say(e.message));
 	update();
-	w.loadRest(next, () => list.redraw()).catch(e => say(e.message));
 }
 
 // One HTML file with this page and the newest checkpoints inside, to be read without a daemon.

@@ -1,7 +1,10 @@
 // views: what is said of one checkpoint, and of a whole workflow beside its tree. Each view fills a place with elements.
 "use strict";
 
-const link = id => h("a", {href: here({at: id})}, `#${id}`);
+const link = id => h("a", {href: here({at: id, tab: null})}, `#${id}`);
+// The lists beside the tree end somewhere.
+const ROWS_MAX = 500;
+const ended = rows => (rows.length < ROWS_MAX ? null : h("p", {class: "quiet"}, `The newest ${ROWS_MAX}.`));
 const longText = text => h("pre", null, text);
 // A part that takes a moment, or fails: the reason stands where it would be.
 async function fill(host, make) {
@@ -76,13 +79,7 @@ async function showSummary(w, id) {
 		row.best.filter(r => r.load).map(r => h("p", {class: "quiet"}, `${r.sizes}: ${r.load}`)),
 		row.best
 			.filter(r => r.library_ratio)
-			.map(r =>
-				h(
-					"p",
-					null,
-					`${r.sizes}: ${r.library_ratio.toFixed(2)}× as fast as ${r.library} (${r.library_low?.toFixed(2)}–${r.library_high?.toFixed(2)})`,
-				),
-			),
+			.map(r => h("p", null, `${r.sizes}: ${ratioText(r.library_ratio, r.library_low, r.library_high)} as fast as ${r.library}`)),
 	];
 }
 
@@ -190,11 +187,12 @@ async function showTuning(w, id) {
 			h("label", null, h("input", {type: "checkbox", checked: tuning[key], onchange: e => set(key, e.target.checked)}), ` ${text}`);
 		const failed = rows.filter(r => !(r.ns > 0)),
 			causes = new Map();
-		for (const r of failed)
-			causes.set(
-				`${r.status}: ${short(r.message.split("\n")[0], 160)}`,
-				(causes.get(`${r.status}: ${short(r.message.split("\n")[0], 160)}`) ?? 0) + 1,
-			);
+		for (const r of failed) {
+			const why = `${r.status}: ${short(r.message.split("\n")[0], 160)}`;
+			causes.set(why, (causes.get(why) ?? 0) + 1);
+		}
+		const controls = () => [...host.querySelectorAll("select, input")],
+			focused = controls().indexOf(document.activeElement);
 		const range = h("input", {
 			type: "range",
 			min: 1,
@@ -227,7 +225,7 @@ async function showTuning(w, id) {
 			),
 			h("h2", null, "Parallel coordinates"),
 			h("div", {class: "tools"}, h("label", null, `fastest ${tuning.top} % (${top}) `, range)),
-			timed.length ? parallel : null,
+			timed.length ? parallel : "",
 			h("h2", null, "Fastest"),
 			table(
 				"Fastest configurations",
@@ -256,6 +254,7 @@ async function showTuning(w, id) {
 					].flat()
 				: "",
 		);
+		controls()[focused]?.focus(); // what was operated stays so
 		drawn(scatter, () =>
 			scatterChart(
 				scatter,
@@ -328,11 +327,7 @@ async function showProfile(w, id) {
 								"Probes",
 								[
 									["if this were free", r => r.free],
-									[
-										"times as fast",
-										r => (r.ratio > 0 ? `${r.ratio.toFixed(2)} (${r.low.toFixed(2)}–${r.high.toFixed(2)})` : ""),
-										"n",
-									],
+									["times as fast", r => ratioText(r.ratio, r.low, r.high), "n"],
 									["", r => r.why, "long"],
 								],
 								z.probes,
@@ -409,7 +404,8 @@ async function showDiff(w, id) {
 	if (!other) return [form, h("p", {class: "quiet"}, "A baseline has no parent: name the other checkpoint.")];
 	const [a, b] = (await Promise.all([part(other, "source"), part(id, "source")])).map(regionsOf);
 	const names = [...new Set([...a.keys(), ...b.keys()])];
-	const tables = names.map(n => diffTable(n, a.get(n) ?? [], b.get(n) ?? [])).filter(Boolean);
+	const tables = new Map(names.map(n => [n, diffTable(n, a.get(n) ?? [], b.get(n) ?? [])]));
+	const equal = names.filter(n => !tables.get(n));
 	const timed = baked ? null : await call("workflow", {action: "compare", at: String(id), with: String(other)}).catch(() => null);
 	return [
 		form,
@@ -423,15 +419,8 @@ async function showDiff(w, id) {
 					: h("span", {class: "quiet"}, c.note),
 			),
 		),
-		tables.length ? tables : h("p", null, "The same text."),
-		h(
-			"p",
-			{class: "quiet"},
-			names
-				.filter((n, i) => !diffTable(n, a.get(n) ?? [], b.get(n) ?? []))
-				.map(n => `${n}: unchanged`)
-				.join("; "),
-		),
+		equal.length < names.length ? [...tables.values()] : h("p", null, "The same text."),
+		h("p", {class: "quiet"}, equal.map(n => `${n}: unchanged`).join("; ")),
 	];
 }
 
@@ -449,6 +438,7 @@ const CHECKPOINT_VIEWS = [
 const LINE_MAX = 200; // checkpoints of a line that the curve shows
 
 async function showSpeedup(w) {
+	await w.rest;
 	const line = w.line().slice(-LINE_MAX),
 		logs = await w.speeds(line);
 	const groups = [...new Set(logs.flatMap(r => r.best.map(b => `${b.sizes} on ${b.device.slice(0, 20)}`)))];
@@ -472,7 +462,6 @@ async function showSpeedup(w) {
 			.filter(p => p.times > 0);
 		const place = chart();
 		host.replaceChildren(
-			h("div", {class: "tools"}, choose("sizes and device", groups, group, redraw)),
 			place,
 			h(
 				"p",
@@ -496,7 +485,7 @@ async function showSpeedup(w) {
 		if (points.length) drawn(place, () => speedChart(place, points));
 	};
 	redraw(groups[0]);
-	return host;
+	return [h("div", {class: "tools"}, choose("sizes and device", groups, groups[0], redraw)), host];
 }
 
 async function showExchanges(w) {
@@ -560,6 +549,7 @@ async function showExchanges(w) {
 			],
 			rows,
 		),
+		ended(rows),
 		host,
 	];
 }
@@ -567,29 +557,33 @@ async function showExchanges(w) {
 async function showDecisions(w) {
 	const rows = await view("decisions", w.name);
 	if (!rows.length) return h("p", {class: "quiet"}, "optimize has not searched here.");
-	return table(
-		"Decisions of optimize",
-		[
-			["search", r => h("a", {href: `#/job/${encodeURIComponent(r.search)}`}, r.search.slice(0, 8))],
-			["", r => r.seq, "n"],
-			["policy", r => r.policy],
-			["decision", r => r.kind],
-			["at", r => link(r.checkpoint)],
-			["what", r => short(r.transformation ?? "", 160), "long"],
-			["why", r => short(r.reason, 300), "long"],
-			["expected", r => (r.expected_low > 0 ? `${digits(r.expected_low)}–${digits(r.expected_high)}×` : "")],
-			["outcome", r => r.outcome],
-			["gain", r => (r.gain > 0 ? `${r.gain.toFixed(2)}× (${r.low.toFixed(2)}–${r.high.toFixed(2)})` : "")],
-			["became", r => (r.made ? link(r.made) : "")],
-			["calls", r => r.calls || "", "n"],
-			["tokens", r => r.tokens_in + r.tokens_out || "", "n"],
-			["device s", r => (r.device_seconds > 0 ? digits(r.device_seconds) : ""), "n"],
-		],
-		rows,
-	);
+	return [
+		table(
+			"Decisions of optimize",
+			[
+				["search", r => h("a", {href: `#/job/${encodeURIComponent(r.search)}`}, r.search.slice(0, 8))],
+				["", r => r.seq, "n"],
+				["policy", r => r.policy],
+				["decision", r => r.kind],
+				["at", r => link(r.checkpoint)],
+				["what", r => short(r.transformation ?? "", 160), "long"],
+				["why", r => short(r.reason, 300), "long"],
+				["expected", r => (r.expected_low > 0 ? `${digits(r.expected_low)}–${digits(r.expected_high)}×` : "")],
+				["outcome", r => r.outcome],
+				["gain", r => ratioText(r.gain, r.low, r.high)],
+				["became", r => (r.made ? link(r.made) : "")],
+				["calls", r => r.calls || "", "n"],
+				["tokens", r => r.tokens_in + r.tokens_out || "", "n"],
+				["device s", r => (r.device_seconds > 0 ? digits(r.device_seconds) : ""), "n"],
+			],
+			rows,
+		),
+		ended(rows),
+	];
 }
 
 async function showTries(w) {
+	await w.rest;
 	const tries = await view("tries", w.name),
 		failed = [...w.rows.values()].filter(r => r.status === "failed");
 	return [
@@ -623,6 +617,7 @@ async function showTries(w) {
 					tries,
 				)
 			: null,
+		ended(tries),
 		h("p", {class: "quiet"}, "Configurations that failed or were pruned are in each checkpoint's tuning."),
 	];
 }

@@ -94,6 +94,13 @@ for (const [tab, what] of [
 		`the tab ${tab} shows ${what}`,
 		await text(),
 	);
+await at("#/w/scale?tab=Tries", "document.querySelector('td a')");
+await b.value("document.querySelector('td a').click()");
+ok(
+	await b.until("document.querySelector('dd') && document.querySelector('#row-1[aria-selected=true]')"),
+	"its links lead to the checkpoint",
+	await text(),
+);
 await at("#/w/scale?tab=Models", "document.querySelector('td button')");
 await b.value("document.querySelector('td button').click()");
 ok(await b.until("document.body.innerText.includes('Make <u>it</u> faster.')"), "a prompt can be read", await text());
@@ -121,6 +128,14 @@ ok(
 );
 
 // The keyboard alone.
+await at("#/w/scale?at=1&view=Tuning", "document.querySelector('input[type=range]')");
+await b.value("document.querySelector('input[type=range]').focus()");
+await b.key("ArrowRight");
+ok(
+	await b.until("/fastest 11 %/.test(document.body.innerText) && document.activeElement.type === 'range'"),
+	"a slider that was moved keeps the focus",
+	await text(),
+);
 await at("#/w/many", "document.querySelectorAll('.row').length > 10");
 const seen = [];
 for (let i = 0; i < 12 && !/^Checkpoints of/.test(seen.at(-1) ?? ""); i++) {
