@@ -18,7 +18,7 @@
 enum { POISON = 0xFF, BLOCK = 5, BLOCKS_MIN = 4, BLOCKS_MAX = 16, TRIES = 4, FLUSH_MIN = 64 << 20 };
 #define FORGET_NS                                                                                                                  \
 	(300 * CLOCK_MS)     /* after it, a driver's figures of other processes say nothing about PyTorch's last block any more */
-#define WAY_NS (4 * CLOCK_S) /* of samples of one way, once there are BLOCKS_MIN blocks of either side */
+#define WAY_NS (2 * CLOCK_S) /* of samples of one way, once there are BLOCKS_MIN blocks of either side */
 
 struct request {
 	struct work_subject subject;
@@ -262,7 +262,7 @@ static int time_all(struct beside *b, struct trial *t, const struct params *para
 	struct turns x = { .t = t,
 			   .timing = { .min_samples = BLOCK,
 				       .max_samples = BLOCK,
-				       .cap_ns = CLOCK_S,
+				       .cap_ns = 10 * CLOCK_S,
 				       .warm_up_ns = 20 * CLOCK_MS,
 				       .seeds = seeds } };
 	struct err why = ERR_INIT;

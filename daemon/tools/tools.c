@@ -291,7 +291,12 @@ static const struct tool tool_tune = {
 /* B is a checkpoint, or PyTorch. */
 static const struct mcp_done *compare(struct mcp_call *call)
 {
-	return tools_start(call, tools_beside_pytorch(call) ? work_pytorch.name : work_compare.name);
+	bool pytorch = tools_beside_pytorch(call);
+	if (tools_flag(call, "later") && !pytorch)
+		return mcp_call_refuse(call, "later: only a comparison with pytorch is kept for another machine");
+	if (pytorch && (tools_flag(call, "warm") || tools_text(call, "objective")))
+		return mcp_call_refuse(call, "b: with pytorch only cold times are compared: leave warm and objective out");
+	return tools_start(call, pytorch ? work_pytorch.name : work_compare.name);
 }
 
 static const struct tool tool_compare = {
