@@ -550,7 +550,10 @@ const LOOK_MS = 5000;
 let seenJobs = null;
 async function look() {
 	if (document.hidden || tokenAsked || framed) return;
-	const {jobs} = await call("job", {action: "list", limit: 30}).catch(() => ({jobs: null}));
+	const {jobs} = await call("job", {action: "list", limit: 30}).catch(e => {
+		say(e instanceof TypeError ? "The daemon does not answer." : e.message);
+		return {jobs: null};
+	});
 	const now = jobs && jobs.map(j => j.job + j.state).join();
 	if (jobs) say(jobs.some(isLive) ? `${jobs.filter(isLive).length} running or queued` : "");
 	const page = hashPath()[0] ?? "";

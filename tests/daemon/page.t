@@ -29,7 +29,9 @@ timeout 120 "$peakd" tune scale --budget 2 --db "$db" >/dev/null
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
 curl -s --max-time 120 "$url/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
 	-H 'Mcp-Method: tools/call' -H 'Mcp-Name: edit' -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"edit\",\"arguments\":{
-	\"at\":\"scale\",\"source\":$(jq -Rs . <"$T/sum.peak.md"),\"device\":\"hlsl:0\",\"samples\":2,\"wait_s\":45},$meta}}" >"$T/edited"
+	\"at\":\"scale\",\"source\":$(jq -Rs . <"$T/sum.peak.md"),\"device\":\"hlsl:0\",\"samples\":2,\"wait_s\":45},$meta}}" | sed -n 's/^data: //; /^{/p' >"$T/edited"
+# On a loaded machine the answer is a job that still runs.
+timeout 200 "$peakd" jobs wait "$(tail -n 1 "$T/edited" | jq -r .result.structuredContent.job)" --db "$db" >/dev/null
 end
 
 # A second workflow of ten thousand checkpoints, and texts as an enemy would write them.
