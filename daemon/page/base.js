@@ -195,8 +195,11 @@ async function askHttp(method, params, name, options) {
 		body: JSON.stringify({jsonrpc: "2.0", id: ++lastId, method, params: {...params, _meta: meta}}),
 	});
 	if (response.status === 401) {
-		await askToken(token);
-		route();
+		// Another token may have been entered since this request left.
+		if (sessionStorage.getItem("token") === token) {
+			await askToken(token);
+			route();
+		}
 		return askHttp(method, params, name, options);
 	}
 	let answer = null;
