@@ -41,6 +41,17 @@ is "$("$PEAKD_PYTHON" "$T/figures.py" "$root/core/problems/bench.py")" "$(printf
 
 db=$T/a.db m=$T/model device=hlsl:0
 need_hlsl 27 "$T/d.db"
+
+# --- a comparison with PyTorch by itself ------------------------------------------------------------------------------------------------
+small_context >"$T/scale.peak.md"
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$T/d.db" >/dev/null
+has "$(timeout 60 "$peakd" compare scale pytorch --db "$T/d.db" 2>&1)" "has no Python reference that PyTorch could run" \
+	"a kernel without a Python reference is not compared with PyTorch"
+has "$(timeout 60 "$peakd" compare scale pytorch --objective energy --db "$T/d.db" 2>&1)" "only cold times are compared" \
+	"PyTorch is compared by cold times only"
+has "$(timeout 60 "$peakd" compare scale scale --later --db "$T/d.db" 2>&1)" "only a comparison with pytorch is kept" \
+	"other comparisons are not kept for another machine"
+
 mkdir "$m"
 "$PEAKD_PYTHON" "$root/tests/daemon/bench/model.py" "$m" >"$T/port" 2>/dev/null &
 model=$!
@@ -57,16 +68,6 @@ figure() # figure PROBLEM FILTER
 {
 	jq -r --arg name "$1" ".problems[] | select(.name == \$name) | $2" "$T/out.json"
 }
-
-# --- a comparison with PyTorch by itself ------------------------------------------------------------------------------------------------
-small_context >"$T/scale.peak.md"
-timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$T/d.db" >/dev/null
-has "$(timeout 60 "$peakd" compare scale pytorch --db "$T/d.db" 2>&1)" "has no Python reference that PyTorch could run" \
-	"a kernel without a Python reference is not compared with PyTorch"
-has "$(timeout 60 "$peakd" compare scale pytorch --objective energy --db "$T/d.db" 2>&1)" "only cold times are compared" \
-	"PyTorch is compared by cold times only"
-has "$(timeout 60 "$peakd" compare scale scale --later --db "$T/d.db" 2>&1)" "only a comparison with pytorch is kept" \
-	"other comparisons are not kept for another machine"
 
 # --- killed and continued --------------------------------------------------------------------------------------------------------------
 cp -r "$root/tests/daemon/bench/problems" "$T/problems"
