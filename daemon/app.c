@@ -99,18 +99,27 @@ static int64_t external_seconds(void)
 static int add_models(struct app *app, const struct app_config *config, struct err *e)
 {
 	char *own = own_folder("recordings"), *shipped = mem_fmt("%s/examples/recordings", app->share);
-	const char *folders[] = { own, shipped }, *env = getenv("PEAKD_MODEL");
+	const char *folders[] = { own, shipped };
 	app->work.models = models_new(folders, MEM_COUNT(folders));
 	if (getenv("PEAKD_RECORD") && *getenv("PEAKD_RECORD"))
 		models_record(app->work.models, getenv("PEAKD_RECORD"));
 	free(own);
 	free(shipped);
-	int rc = env && *env ? models_add(app->work.models, env, e) : 0;
-	if (rc < 0)
-		return err_wrap(e, "PEAKD_MODEL");
-	for (size_t i = 0; rc == 0 && config->models && config->models[i]; i++)
-		rc = models_add(app->work.models, config->models[i], e);
-	return rc < 0 ? err_wrap(e, "--model") : 0;
+	return app_set_models(app, config->models, e);
+}
+
+int app_set_models(struct app *app, const char *const *models, struct err *e)
+{
+	const char *env = getenv("PEAKD_MODEL"), **all = NULL;
+	size_t count = 0;
+	if (env && *env)
+		*MEM_PUSH(all, count) = env;
+	for (; models && *models; models++)
+		*MEM_PUSH(all, count) = *models;
+	*MEM_PUSH(all, count) = NULL;
+	int rc = models_replace(app->work.models, all, e);
+	free(all);
+	return rc < 0 ? err_wrap(e, "--model or PEAKD_MODEL") : 0;
 }
 
 /* Writing on a damaged database would spread the damage. */

@@ -38,6 +38,9 @@ void app_end(struct app *app);
 /* After the transports have ended: app_end, then ends the workers and closes the database. NULL is allowed. */
 void app_free(struct app *app);
 
+/* The models of --model, NULL-terminated, and of PEAKD_MODEL, in place of those that there were. On an error nothing changes. */
+int app_set_models(struct app *app, const char *const *models, struct err *e);
+
 /* The folder of transforms/ and examples/: $PEAKD_SHARE, the folder above the binary's (a source tree), or PREFIX/share/peakd.
  * free(). */
 char *app_share(void);

@@ -310,38 +310,52 @@ static bool is_same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-/* SIGHUP: reads token and certificate again. If they have changed, HTTP starts anew; clients wait at its socket meanwhile. Models, their
- * keys, transformations and validators are read whenever they are used. */
+/* HTTP starts anew with another token or certificate; clients wait at its socket meanwhile. On an error the old ones stay. */
+static int change_secrets(struct serve *s, struct secrets *io_secrets, struct err *e)
+{
+	struct secrets old = s->secrets;
+	int listener = mcp_http_pause(s->http);
+	s->http = NULL;
+	s->secrets = *io_secrets;
+	*io_secrets = old;
+	int rc = start_http(s, listener, e);
+	if (rc < 0) {
+		struct err again = ERR_INIT;
+		*io_secrets = s->secrets;
+		s->secrets = old;
+		if (start_http(s, listener, &again) < 0)
+			log_error("reload: %s: restart the daemon", again.text);
+	}
+	close(listener);
+	return rc;
+}
+
+/* SIGHUP: reads the configuration file, models, token and certificate again. What has a mistake stays as it was. Keys of models,
+ * transformations and validators are read whenever they are used. */
 static void reload(struct serve *s)
 {
-	struct secrets fresh = { NULL, NULL, NULL }, old = s->secrets;
+	struct secrets fresh = { NULL, NULL, NULL };
+	struct verb_line line = { .verb = NULL };
 	struct err e = ERR_INIT;
 	service_reloading();
-	int rc = read_secrets(s->line, &fresh, &e);
-	if (rc == 0 && (s->http == NULL ||
-			(is_same(old.token, fresh.token) && is_same(old.cert, fresh.cert) && is_same(old.key, fresh.key)))) {
-		log_info("reloaded: token and certificate are as before");
-	} else if (rc == 0) {
-		int listener = mcp_http_pause(s->http);
-		s->http = NULL;
-		s->secrets = fresh;
-		fresh = old;
-		rc = start_http(s, listener, &e);
-		if (rc == 0)
-			log_info("reloaded: HTTP has a new token or certificate");
-		else
-			log_error("reload: %s", e.text);
-		if (rc < 0) {
-			fresh = s->secrets;
-			s->secrets = old;
-			if (start_http(s, listener, &e) < 0)
-				log_error("reload: %s: restart the daemon", e.text);
-		}
-		close(listener);
-	} else {
+	int rc = verb_reload(s->line, &line, &e);
+	char **models = rc == 0 ? all_of(&line, "model") : NULL;
+	if (rc == 0)
+		rc = read_secrets(&line, &fresh, &e);
+	if (rc == 0)
+		rc = app_set_models(s->app, (const char *const *)models, &e);
+	bool same = rc < 0 || s->http == NULL ||
+		    (is_same(s->secrets.token, fresh.token) && is_same(s->secrets.cert, fresh.cert) &&
+		     is_same(s->secrets.key, fresh.key));
+	if (rc == 0 && !same)
+		rc = change_secrets(s, &fresh, &e);
+	if (rc < 0)
 		log_error("reload: %s", e.text);
-	}
+	else
+		log_info(same ? "reloaded: token and certificate are as before" : "reloaded: HTTP has a new token or certificate");
 	secrets_fini(&fresh);
+	free(models);
+	verb_line_fini(&line);
 	announce(s);
 }
 
@@ -474,7 +488,7 @@ const struct verb serve_verb = {
 	.summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
 	.details = "Pages beside /mcp: /healthz, /metrics and /. Keys of models come from the environment variables or systemd\n"
 		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n"
-		   "SIGHUP reads the token and the certificate again.\n",
+		   "SIGHUP reads the file of --config, models, token and certificate again; other settings need a restart.\n",
 	.options = options,
 	.environment = environment,
 	.min_words = 0,

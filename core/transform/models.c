@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/lock.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "core/transform/llm.h"
@@ -21,14 +22,16 @@ struct entry {
 struct models {
 	char **folders;
 	size_t folder_count;
+	char *record;     /* folder for recordings; NULL: none are made */
+	struct lock lock; /* LOCK_LEAF, of the entries, which a reload replaces */
 	struct entry *entries;
 	size_t count;
-	char *record; /* folder for recordings; NULL: none are made */
 };
 
 struct models *models_new(const char *const *folders, size_t count)
 {
 	struct models *m = MEM_NEW(struct models);
+	lock_init(&m->lock, LOCK_LEAF);
 	for (size_t i = 0; i < count; i++)
 		if (folders[i])
 			*MEM_PUSH(m->folders, m->folder_count) = mem_str(folders[i]);
@@ -46,6 +49,7 @@ void models_free(struct models *m)
 	}
 	free(m->entries);
 	free(m->record);
+	lock_fini(&m->lock);
 	free(m);
 }
 
@@ -55,12 +59,14 @@ void models_record(struct models *m, const char *folder)
 	m->record = mem_str(folder);
 }
 
-void models_names(const struct models *m, char ***ret_names, size_t *ret_count)
+void models_names(struct models *m, char ***ret_names, size_t *ret_count)
 {
+	lock_take(&m->lock);
 	*ret_names = MEM_NEW_N(char *, m->count + 1);
 	*ret_count = m->count;
 	for (size_t i = 0; i < m->count; i++)
 		(*ret_names)[i] = mem_str(m->entries[i].name);
+	lock_release(&m->lock);
 }
 
 static bool begins(const char *text, const char *with)
@@ -121,6 +127,26 @@ int models_add(struct models *m, const char *text, struct err *e)
 		return rc;
 	*MEM_PUSH(m->entries, m->count) = (struct entry){ named ? mem_strn(text, name) : mem_str("default"), mem_str(spec) };
 	return 0;
+}
+
+int models_replace(struct models *m, const char *const *texts, struct err *e)
+{
+	struct models *fresh = models_new(NULL, 0);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && texts[i]; i++)
+		rc = models_add(fresh, texts[i], e);
+	if (rc == 0) {
+		lock_take(&m->lock);
+		struct entry *entries = m->entries;
+		size_t count = m->count;
+		m->entries = fresh->entries;
+		m->count = fresh->count;
+		lock_release(&m->lock);
+		fresh->entries = entries;
+		fresh->count = count;
+	}
+	models_free(fresh);
+	return rc;
 }
 
 /* The value of `key` among "a=1&b=2"; NULL when there is none; free(). */
@@ -197,37 +223,48 @@ static int open_replay(const struct models *m, const char *name, unsigned attemp
 	return rc;
 }
 
-static int unknown(const struct models *m, const char *name, struct err *e)
+static int unknown(struct models *m, const char *name, struct err *e)
 {
 	struct buf names = BUF_INIT;
-	for (size_t i = 0; i < m->count; i++)
-		buf_addf(&names, "%s %s", i ? "," : "", m->entries[i].name);
+	char **list = NULL;
+	size_t count = 0;
+	models_names(m, &list, &count);
+	for (size_t i = 0; i < count; i++)
+		buf_addf(&names, "%s %s", i ? "," : "", list[i]);
+	mem_free_texts(list, count);
 	int rc = err_set(e, ERR_NOT_FOUND,
 			 "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or "
 			 "PEAKD_MODEL=SPEC in its environment (SPEC: openai:URL?model=M or anthropic:URL?model=M), name recordings "
 			 "(replay:NAME), or "
 			 "apply the steps yourself with transform_begin and transform_submit",
-			 name, m->count ? buf_text(&names) : " none");
+			 name, count ? buf_text(&names) : " none");
 	buf_fini(&names);
 	return rc;
 }
 
-int models_open(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
+/* The specification of a model; NULL when there is none. free(). */
+static char *find_spec(struct models *m, const char *name)
+{
+	char *spec = NULL;
+	lock_take(&m->lock);
+	for (size_t i = m->count; spec == NULL && i-- > 0;)
+		if (strcmp(m->entries[i].name, name) == 0)
+			spec = mem_str(m->entries[i].spec);
+	lock_release(&m->lock);
+	bool is_replay = begins(name, "replay:") && name[7] && name[7] != '.' && strchr(name, '/') == NULL; /* a name, no path */
+	return spec || !is_replay ? spec : mem_str(name);
+}
+
+int models_open(struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e)
 {
 	struct models_open open = { 0 };
-	const char *spec = NULL;
-	int rc;
 	if (name == NULL || *name == '\0')
 		name = "default";
-	for (size_t i = 0; i < m->count; i++)
-		if (strcmp(m->entries[i].name, name) == 0)
-			spec = m->entries[i].spec;
-	if (spec == NULL && begins(name, "replay:") && name[7] && name[7] != '.' &&
-	    strchr(name, '/') == NULL) /* not "..": a name, no path */
-		spec = name;
+	char *spec = find_spec(m, name);
 	if (spec == NULL)
 		return unknown(m, name, e);
-	rc = begins(spec, "replay:") ? open_replay(m, spec + 7, attempt, &open, e) : open_llm(spec, &open, e);
+	int rc = begins(spec, "replay:") ? open_replay(m, spec + 7, attempt, &open, e) : open_llm(spec, &open, e);
+	free(spec);
 	if (rc < 0)
 		return err_wrap(e, "model %s", name);
 	if (m->record && open.llm) {

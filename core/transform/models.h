@@ -1,4 +1,4 @@
-/* models: the models that a daemon may ask, by name. Written once from configuration; read by transform jobs. A specification
+/* models: the models that a daemon may ask, by name. Written from configuration, at the start and at a reload; read by transform jobs. A specification
  * is one line of text:
  *
  *   replay:NAME                  recordings in a folder of that name (searched in the recording folders), or a path with '/'
@@ -23,10 +23,13 @@ struct models *models_new(const char *const *folders, size_t count);
 void models_free(struct models *m);
 /* Adds "NAME=SPEC", or a bare SPEC under the name "default". -ERR_INPUT says what is wrong with it. */
 int models_add(struct models *m, const char *text, struct err *e);
+/* The same for all of a NULL-terminated list, in place of those that there are; what is open stays as it is. On an error nothing
+ * changes. */
+int models_replace(struct models *m, const char *const *texts, struct err *e);
 /* From now on every answer of a model is also written as a recording below this folder (replayed ones are not). */
 void models_record(struct models *m, const char *folder);
 /* Every name, in the order added; array and names are the caller's. */
-void models_names(const struct models *m, char ***ret_names, size_t *ret_count);
+void models_names(struct models *m, char ***ret_names, size_t *ret_count);
 
 /* A model opened for one job; closing it frees everything. */
 struct models_open {
@@ -38,7 +41,7 @@ struct models_open {
 /* By name; NULL or "" is "default"; "replay:NAME" works without having been added (names without '/' only). `attempt` counts
  * independent tries of the same transformation on the same checkpoint, from 1: recordings of the second and later ones are in
  * the folder `try-N` below the first one's. -ERR_NOT_FOUND lists the names and says how to add one. */
-int models_open(const struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e);
+int models_open(struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e);
 /* Its calls say what they are a part of: a traceparent (W3C Trace Context) as a header; consumed; NULL: nothing. */
 void models_trace(struct models_open *open, char *take_traceparent);
 void models_close(struct models_open *open);

@@ -125,17 +125,18 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Sets a variable of the environment, unless it is set. False when the verb reads no such variable. */
-static bool take_variable(const struct verb *verb, const char *name, const char *value)
+/* Sets a variable of the environment, unless it is set. False when the verb reads no such variable. At a reload other threads read the
+ * environment, which must not change then. */
+static bool take_variable(const struct verb_line *line, const char *name, const char *value)
 {
-	for (const struct verb_option *o = verb->environment ? verb->environment : none; o->name; o++)
+	for (const struct verb_option *o = line->verb->environment ? line->verb->environment : none; o->name; o++)
 		if (strcmp(o->name, name) == 0)
-			return setenv(name, value, 0) == 0;
+			return line->again || setenv(name, value, 0) == 0;
 	return false;
 }
 
-/* `typed` options were given on the command line, and `text` is cut into key and value. */
-static int take_setting(struct verb_line *line, size_t typed, char *text, struct err *e)
+/* `text` is cut into key and value. */
+static int take_setting(struct verb_line *line, char *text, struct err *e)
 {
 	char *equals = strchr(text, '='), *value = equals ? trim(equals + 1) : NULL;
 	if (equals == NULL)
@@ -145,7 +146,7 @@ static int take_setting(struct verb_line *line, size_t typed, char *text, struct
 	const struct verb_option *option = find_option(line->verb, key, strlen(key));
 	if (*value == '\0')
 		return err_set(e, ERR_INPUT, "'%s' needs a value", key);
-	if (option == NULL && take_variable(line->verb, key, value))
+	if (option == NULL && take_variable(line, key, value))
 		return 0;
 	if (option == NULL || strcmp(key, "config") == 0 || strcmp(key, "help") == 0) {
 		const char *near = option ? NULL : nearest_option(line->verb, key);
@@ -156,7 +157,7 @@ static int take_setting(struct verb_line *line, size_t typed, char *text, struct
 		return err_set(e, ERR_INPUT, "'%s' is yes or no", key);
 	if ((option->value == NULL && strcmp(value, "no") == 0) || (strcmp(key, "db") == 0 && set && *set))
 		return 0;
-	for (size_t i = 0; i < typed; i++)
+	for (size_t i = 0; i < line->typed; i++)
 		if (line->given[i].option == option)
 			return 0;
 	*MEM_PUSH(line->given, line->given_count) = (struct verb_given){ .option = option, .value = option->value ? value : "" };
@@ -166,8 +167,8 @@ static int take_setting(struct verb_line *line, size_t typed, char *text, struct
 static int read_config(struct verb_line *line, struct err *e)
 {
 	const char *path = verb_get(line, "config");
-	size_t typed = line->given_count;
 	struct buf text = BUF_INIT;
+	line->typed = line->given_count;
 	int rc = path ? buf_add_file(&text, path, CONFIG_MAX, e) : 0;
 	if (rc < 0)
 		err_wrap(e, "--config");
@@ -178,7 +179,7 @@ static int read_config(struct verb_line *line, struct err *e)
 		*end = '\0';
 		char *shown = mem_str(at), *setting = trim(at);
 		struct err why = ERR_INIT;
-		if (*setting && *setting != '#' && take_setting(line, typed, setting, &why) < 0)
+		if (*setting && *setting != '#' && take_setting(line, setting, &why) < 0)
 			rc = err_set(e, ERR_INPUT, "%s:%d: %s\n    %s", path, number, why.text, shown);
 		free(shown);
 		at = next;
@@ -260,6 +261,19 @@ int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line 
 		verb_line_fini(&line);
 	else
 		*ret_line = line;
+	return rc;
+}
+
+int verb_reload(const struct verb_line *line, struct verb_line *ret_line, struct err *e)
+{
+	struct verb_line fresh = { .verb = line->verb, .again = true };
+	for (size_t i = 0; i < line->typed; i++)
+		*MEM_PUSH(fresh.given, fresh.given_count) = line->given[i];
+	int rc = read_config(&fresh, e);
+	if (rc < 0)
+		verb_line_fini(&fresh);
+	else
+		*ret_line = fresh;
 	return rc;
 }
 

@@ -37,9 +37,10 @@ struct verb_line {
 		const struct verb_option *option;
 		const char *value;
 	} * given;
-	size_t given_count;
-	char *db;     /* --db, $PEAKD_DB or the user's own */
-	char *config; /* the text of the file of --config; NULL without one */
+	size_t given_count, typed; /* the first `typed` are from the command line, the others from the configuration file */
+	bool again;                /* read by verb_reload */
+	char *db;                  /* --db, $PEAKD_DB or the user's own */
+	char *config;              /* the text of the file of --config; NULL without one */
 };
 
 struct verb {
@@ -61,6 +62,8 @@ struct verb {
  * `config`, the file that it names adds options: lines `OPTION = VALUE`, with # before a comment. The command line and the environment
  * take precedence over the file. */
 int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e);
+/* Reads the file of --config again, for options alone: variables keep the values that they had. */
+int verb_reload(const struct verb_line *line, struct verb_line *ret_line, struct err *e);
 void verb_line_fini(struct verb_line *line);
 void verb_help(const struct verb *verb);
 

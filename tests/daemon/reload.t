@@ -19,10 +19,11 @@ reload() # reload TEXT: sends SIGHUP and waits until the log says TEXT once more
 	kill -HUP "$daemon"
 	wait_for 60 sh -c "[ \$(grep -c '$1' '$T/log') -gt $before ]"
 }
-command -v openssl >/dev/null || skip_rest 10 "openssl is not installed"
+command -v openssl >/dev/null || skip_rest 14 "openssl is not installed"
 certificate one
 echo first >"$T/token"
-"$peakd" serve --listen 127.0.0.1:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem" --db "$db" 2>"$T/log" &
+echo 'model = one=openai:http://127.0.0.1:1/v1?model=a' >"$T/conf"
+"$peakd" serve --config "$T/conf" --listen 127.0.0.1:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem" --db "$db" 2>"$T/log" &
 daemon=$!
 wait_for 60 grep -q 'serving' "$T/log"
 url=$(sed -n 's,.*\(https://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")
@@ -46,6 +47,21 @@ reload "token-file"
 is "$(status second)" 200 "a missing token leaves the old one in use"
 timeout 60 "$peakd" jobs --db "$db" >"$T/out" 2>&1
 is $? 0 "clients of the socket are served after the reloads"
+echo second >"$T/token"
+models() # the names that the daemon knows
+{
+	timeout 60 "$peakd" transform nothing nothing --model none --db "$db" 2>&1 | sed -n 's/.*configured: \([^.]*\)\..*/\1/p'
+}
+small_context >"$T/scale.peak.md"
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" nothing --db "$db" >"$T/out" 2>&1
+is "$(models)" "one" "the configuration file's model is known" "$(cat "$T/out")"
+echo 'model = two=openai:http://127.0.0.1:1/v1?model=a' >>"$T/conf"
+reload "are as before"
+is "$(models)" "one, two" "SIGHUP reads new models"
+echo 'model = three=nonsense' >>"$T/conf"
+reload "reload: "
+is "$(models)" "one, two" "a mistake in a model changes nothing"
+has "$(tail -2 "$T/log")" "'nonsense' is no model" "a mistake in a model is logged"
 kill "$daemon"
 wait "$daemon"
 is $? 0 "the daemon still ends on SIGTERM"

@@ -1,5 +1,9 @@
 /* What may be said of a model in a configuration, and what each mistake is answered with. */
 #include "core/transform/models.h"
+
+#include <string.h>
+
+#include "base/mem.h"
 #include "tap.h"
 
 static void taken(const char *text)
@@ -19,14 +23,33 @@ static void refused(const char *text, const char *part)
 	models_free(m);
 }
 
+static void test_replace(void)
+{
+	struct err e = ERR_INIT;
+	struct models *m = models_new(NULL, 0);
+	char **names = NULL;
+	size_t count = 0;
+	is_int(models_add(m, "old=replay:x", &e), 0, "a model is added");
+	is_int(models_replace(m, (const char *const[]){ "a=replay:x", "b=replay:y", NULL }, &e), 0, "models are replaced %s",
+	       e.text);
+	is_int(models_replace(m, (const char *const[]){ "c=replay:x", "d=nonsense", NULL }, &e), -ERR_INPUT,
+	       "a mistake is refused");
+	models_names(m, &names, &count);
+	ok(count == 2 && strcmp(names[0], "a") == 0 && strcmp(names[1], "b") == 0, "a mistake changes no model");
+	mem_free_texts(names, count);
+	models_free(m);
+}
+
 int main(void)
 {
+	test_replace();
 	struct models *m = models_new(NULL, 0);
 	struct models_open open;
 	struct err e = ERR_INIT;
 	taken("replay:matmul-fp32-hlsl");
 	taken("default=openai:http://127.0.0.1:8080/v1?model=m");
-	taken("big=anthropic:https://example.org?key_env=K&model=m&reasoning=high&temperature=0.2&max_tokens=9&retries=1&stall_s=9&total_s=9");
+	taken("big=anthropic:https://"
+	      "example.org?key_env=K&model=m&reasoning=high&temperature=0.2&max_tokens=9&retries=1&stall_s=9&total_s=9");
 	refused("", "is no model: write replay:NAME");
 	refused("x", "is no model");
 	refused("default=", "is no model");
