@@ -86,8 +86,8 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	u64 bits = i;
 	double v = 0;
 	s.buffer = &f.first;
-	if (f.values == PLAN_INTEGERS) {
-		special_integers(&s, i, &bits, 1);
+	if (f.values == PLAN_INTEGERS || f.values == PLAN_FEW) {
+		special_integers(&s, f.values, i, &bits, 1);
 		memcpy(to, &bits, dtype_layouts[t].size);
 		return;
 	}

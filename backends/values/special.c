@@ -11,6 +11,9 @@ enum {
 	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
 	LARGE_ELEMENTS = 16, /* of PLAN_SPARSE */
 	EXTREME = 50,        /* of PLAN_EXTREME: a power of two whose square f32 still holds */
+	HUGE_ROWS = 100,     /* of PLAN_HUGE: one whose square it does not hold */
+	STRETCH = 64,        /* elements of PLAN_FEW that are drawn in one way */
+	FEW = 4,             /* numbers of PLAN_FEW in sorted arrays, and one more beside each */
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
 };
 
@@ -366,11 +369,13 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_LARGER:
 	case PLAN_SMALLER:
 	case PLAN_EXTREME:
+	case PLAN_HUGE:
 	case PLAN_TINY:
 		for (size_t i = 0; i < n; i++) {
 			bool odd = (first + i) / row_length(s) & 1;
 			double x = v[i] * power(values == PLAN_LARGER        ? reach->most < 5 ? reach->most : 5
 						: values == PLAN_EXTREME     ? odd ? 0 : EXTREME
+						: values == PLAN_HUGE        ? odd ? 0 : HUGE_ROWS
 						: values == PLAN_TINY && odd ? -EXTREME
 									     : reach->least / 2);
 			v[i] = is_inside(b, x) ? x : v[i];
@@ -391,42 +396,90 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_DECLARED:
 	case PLAN_INTEGERS:
+	case PLAN_FEW:
 	case PLAN_VALUES: break;
 	}
 }
 
-void special_integers(const struct stream *s, uint64_t first, uint64_t *to, size_t n)
+/* The integers that a buffer may hold: base … base + range. */
+static uint64_t integer_range(const struct plan_buffer *b, uint64_t *ret_range)
 {
-	const struct plan_buffer *b = s->buffer;
 	unsigned bits = (unsigned)(8 * dtype_size(b->type));
 	bool is_signed = dtype_is_signed(b->type);
 	uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1,
 		 least = is_signed ? UINT64_C(1) << 63 >> (64 - bits) : 0;
-	uint64_t range = all, base = is_signed ? ~(least - 1) : 0;
+	uint64_t base = is_signed ? ~(least - 1) : 0;
 	if (b->closed && isfinite(b->least) && b->least > (is_signed ? -0x1p63 : 0))
 		base = is_signed ? (uint64_t)(int64_t)b->least : (uint64_t)b->least;
 	if (b->closed && isfinite(b->most) && b->most < power((int)bits - is_signed))
-		range = (is_signed ? (uint64_t)(int64_t)b->most : (uint64_t)b->most) - base;
+		*ret_range = (is_signed ? (uint64_t)(int64_t)b->most : (uint64_t)b->most) - base;
 	else
-		range = (all >> is_signed) - base;
-	/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
-	for (size_t i = 0; i < n; i++) {
-		uint64_t row = (first + i) / row_length(s);
-		if (is_chosen(s, CONSTANT, row)) {
-			to[i] = salted(s, SIGN, row) & 1 ? base : base + range;
-			continue;
-		}
-		uint64_t x = salted(s, MAGNITUDE, first + i), how = salted(s, AGAIN, first + i);
-		uint64_t uniform = range == UINT64_MAX ? x : x % (range + 1);
-		uint64_t magnitude = is_signed ? (uint64_t)((int64_t)x >> (64 - bits + (how >> 8) % bits))
-					       : x >> (64 - bits + (how >> 8) % bits);
-		if ((how & 15) == 0)
-			to[i] = how & 16 ? base : how & 32 ? base + range : 0;
-		else
-			to[i] = how & 16 ? uniform + base : magnitude;
-		if (to[i] - base > range)
-			to[i] = uniform + base;
+		*ret_range = (all >> is_signed) - base;
+	return base;
+}
+
+/* x, or where it is beyond the range another number inside. */
+static uint64_t within(uint64_t x, uint64_t range)
+{
+	return range == UINT64_MAX ? x : x % (range + 1);
+}
+
+/* A number of PLAN_FEW, counted from the least one: what compares only some bits, or breaks ties wrongly, meets them. */
+static uint64_t few(const struct stream *s, uint64_t i, uint64_t range)
+{
+	uint64_t v = within(stream_random(s->seed, 0), range), how = salted(s, AGAIN, i), drawn = salted(s, SIGN, i / STRETCH);
+	unsigned bits = 0;
+	while (bits < 63 && range >> (bits + 1))
+		bits++;
+	uint64_t beside = within(v + 1, range), apart = within(v ^ UINT64_C(1) << (drawn >> 8) % (bits + 1), range);
+	switch (drawn % 5) {
+	case 0: return how & 1 ? v : beside;
+	case 1: return how & 1 ? v : apart;
+	case 2: return (how % 16 == 0) == (drawn >> 7 & 1) ? 0 : range;
+	case 3: return within(salted(s, MAGNITUDE, i), range);
 	}
+	return how % 8 == 0 ? 0 : how % 8 == 1 ? range : how & 1 ? v : how & 2 ? beside : how & 4 ? apart : how >> 3 & range & 15;
+}
+
+/* The largest of a few numbers that is not above a sorted array's element, so that these ascend, and begin and end as they did. */
+static uint64_t few_below(const struct stream *s, uint64_t i)
+{
+	double declared;
+	stream_declared(s, i, &declared, 1);
+	uint64_t base = (uint64_t)(int64_t)s->lo, x = (uint64_t)(int64_t)declared - base, range = (uint64_t)(int64_t)s->width - 1,
+		 best = 0;
+	for (uint64_t k = 0; k < 2 * FEW; k++) {
+		uint64_t v = within(stream_random(s->seed, k / 2) + (k & 1), range);
+		best = v <= x && v > best ? v : best;
+	}
+	return base + (x >= range ? x : best);
+}
+
+/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
+static uint64_t any_integer(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
+{
+	unsigned bits = (unsigned)(8 * dtype_size(s->buffer->type));
+	bool is_signed = dtype_is_signed(s->buffer->type);
+	uint64_t row = i / row_length(s), result;
+	if (is_chosen(s, CONSTANT, row))
+		return salted(s, SIGN, row) & 1 ? base : base + range;
+	uint64_t x = salted(s, MAGNITUDE, i), how = salted(s, AGAIN, i), uniform = within(x, range);
+	uint64_t magnitude =
+		is_signed ? (uint64_t)((int64_t)x >> (64 - bits + (how >> 8) % bits)) : x >> (64 - bits + (how >> 8) % bits);
+	if ((how & 15) == 0)
+		result = how & 16 ? base : how & 32 ? base + range : 0;
+	else
+		result = how & 16 ? uniform + base : magnitude;
+	return result - base > range ? uniform + base : result;
+}
+
+void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n)
+{
+	uint64_t range, base = integer_range(s->buffer, &range);
+	for (size_t i = 0; i < n; i++)
+		to[i] = values == PLAN_INTEGERS          ? any_integer(s, first + i, base, range)
+			: s->buffer->fill == PLAN_SORTED ? few_below(s, first + i)
+							 : base + few(s, first + i, range);
 }
 
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v)

@@ -23,7 +23,8 @@ struct stream stream_of(const struct plan_buffer *b, uint64_t seed)
 				.columns = columns,
 				.rows = rows,
 				.lo = b->lo,
-				.width = b->hi - b->lo };
+				.width = b->hi - b->lo,
+				.seed = seed };
 }
 #endif
 

@@ -23,9 +23,9 @@ enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = 
 #define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements */
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
-#define BOUND_CEILING 0.05     /* of bound_scale */
-#define BOUND_TINY 0x1p-80     /* of the largest element */
-#define BOUND_JUDGED_LEAST 0.9 /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
+#define BOUND_CEILING 0.05         /* of bound_scale */
+#define BOUND_TINY 0x1p-80         /* of the largest element */
+#define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
 
 /* Which part of a bound is the largest, or why there is none. */
@@ -155,11 +155,12 @@ BOUND_INLINE double bound_median(float *x, int n)
 }
 
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes that of
- * its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y. */
+ * its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y, of those that moved
+ * where some did: beside a mask's -1e9, which never moves, errors are no larger than elsewhere. */
 BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
 {
 	float sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
-	int count = 0, conditioned = 0;
+	int count = 0, conditioned = 0, moving = 0, sized = 0;
 	double most = 0, squares = 0;
 	for (int i = 0; i < n; i++) {
 		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
@@ -167,6 +168,7 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 		if (!isfinite(a) || !isfinite(ret_kappa[i]))
 			continue;
 		most = fmax(most, a);
+		moving += ret_kappa[i] > 0;
 		sensitivities[count++] = ret_kappa[i];
 		if (a > 0)
 			conditions[conditioned++] = (float)(k / a);
@@ -177,10 +179,13 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 		if (!isfinite(y[i]) || !isfinite(ret_kappa[i]))
 			continue;
 		ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+		if (moving && !(k > 0))
+			continue;
+		sized++;
 		if (most > 0)
 			squares += y[i] / most * (y[i] / most);
 	}
-	return count ? most * sqrt(squares / count) : 0;
+	return sized ? most * sqrt(squares / sized) : 0;
 }
 
 /* What the baseline's error is beyond the rounding of its output; NaN where one of the two is not finite. */

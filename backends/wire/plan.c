@@ -57,9 +57,11 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES: return varies || sorted;
 	case PLAN_INTEGERS: return !floats && varies;
+	case PLAN_FEW: return !floats && (varies || sorted);
 	case PLAN_EXTREME:
+	case PLAN_HUGE:
 		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100 &&
-		       !(b->closed && b->most < 0x1p60);
+		       !(b->closed && b->most < (values == PLAN_HUGE ? 0x1p110 : 0x1p60));
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return varies;
 	case PLAN_COINCIDING: return floats && (varies || sorted);

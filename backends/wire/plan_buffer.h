@@ -56,6 +56,9 @@ enum plan_values {
 	PLAN_COINCIDING, /* a few values, the same in all arrays of one range */
 	PLAN_NEAR_TIES,  /* as PLAN_TIES, but in some rows in order two neighbours have changed places */
 	PLAN_TINY,       /* rows 2^10 and rows 2^50 times smaller (narrow types: as PLAN_SMALLER) */
+	PLAN_FEW,        /* integers: a few numbers of the range, next to each other, one bit apart or at its ends, the same in all
+			  * arrays of one range; sorted ones ascend over them */
+	PLAN_HUGE,       /* every other row 2^100 times as large */
 	PLAN_VALUES,     /* their number */
 };
 

@@ -12,6 +12,7 @@
 #include "core/context/host.h"
 #include "core/judge/bound.h"
 #include "core/judge/oracle.h"
+#include "core/judge/round.h"
 #include "core/judge/truth.h"
 #include "core/workers/resident.h"
 #include "core/workers/trial.h"
@@ -22,8 +23,6 @@ enum { PERTURBATIONS = 4, POISON = 0xFF };
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
-#define FAR_FACTOR 32.0            /* times the roundoffs on far values */
-#define SHIFTED_FACTOR 4.0
 
 /* One output while it is made. */
 struct raw {
@@ -59,14 +58,9 @@ static struct trial_input input_of(const struct making *m)
 	};
 }
 
-static bool is_end(enum plan_values v)
-{
-	return v == PLAN_HIGH_END || v == PLAN_LOW_END;
-}
-
 static int64_t timeout_of(const struct making *m)
 {
-	return m->q->values == PLAN_INTEGERS || is_end(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
+	return round_is_all_integers(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
 static int ask(const struct making *m, const struct plan *plan, const struct trial_input *input, struct oracle_answer *ret_answer,
@@ -113,26 +107,6 @@ static const struct spec_array *array_of(const struct spec *spec, const char *na
 	return NULL;
 }
 
-static bool is_exact_round(enum plan_values v)
-{
-	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
-}
-
-/* Values whose sizes differ by many powers of two, among themselves or from a formula's constants, which even honest formulas may
- * cancel. */
-static bool is_far(enum plan_values v)
-{
-	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_TINY || v == PLAN_SPECIAL || v == PLAN_SPARSE || v == PLAN_EXTREME;
-}
-
-/* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
- * formula around another value than zero costs where rows are zero. */
-static double far_factor(enum plan_values v)
-{
-	bool shifted = v == PLAN_OFFSET || v == PLAN_ZERO_ROWS || is_end(v) || v == PLAN_COINCIDING;
-	return shifted ? SHIFTED_FACTOR : is_far(v) ? FAR_FACTOR : 1;
-}
-
 static double flushed_inputs(const struct spec *spec)
 {
 	double most = 0;
@@ -144,8 +118,8 @@ static double flushed_inputs(const struct spec *spec)
 
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
-	bool exact = is_exact_round(m->q->values);
-	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * far_factor(m->q->values),
+	bool exact = round_is_exact(m->q->values);
+	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * round_far_factor(m->q->values),
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .flushed = flushed_inputs(m->spec),
@@ -336,7 +310,7 @@ static int run_truth(struct making *m, struct err *e)
 	}
 	/* 0: nothing can be perturbed. */
 	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
-	bool any = false, exact = is_exact_round(m->q->values);
+	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < v.plan->buffer_count; i++) {
 		const struct plan_buffer *b = &v.plan->buffers[i];
 		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
@@ -417,7 +391,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
-		     m->q->values == PLAN_COINCIDING || is_end(m->q->values);
+		     m->q->values == PLAN_COINCIDING || m->q->values == PLAN_FEW || round_is_at_end(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
@@ -487,8 +461,14 @@ static int refuse_values(const struct making *m, struct err *e)
 			return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place",
 				       o->name);
 	}
+	/* Squares that overflow give numbers, too: 1/sqrt(infinity) is 0. */
+	for (size_t k = 0; m->q->values == PLAN_HUGE && k < m->r->output_count; k++) {
+		const struct bound_summary *s = &m->raw[k].summary;
+		if (s->causes[BOUND_UNLIKE] || s->causes[BOUND_POOR] || s->baseline_ratio > 1)
+			return err_set(e, ERR_INTERNAL, "the baseline itself overflows");
+	}
 	int in = dtype_parse(m->spec->precision_in);
-	if (is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
+	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
 	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
 		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
 			       m->spec->precision_in);
@@ -515,7 +495,7 @@ static int judge_reference(struct making *m, struct err *e)
 	m->r->tells = false;
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		struct reference_output *o = &m->r->outputs[k];
-		if (is_exact_round(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
+		if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
 			rc = err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply",
 				     o->name);
 		if (rc == 0)
@@ -672,7 +652,7 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	free(m.raw);
 	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
-	bool integers = q->values == PLAN_INTEGERS || is_end(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
+	bool integers = round_is_all_integers(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
 		io_reference->unfit = mem_fmt("%s%s", e->text,

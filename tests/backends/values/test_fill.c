@@ -61,7 +61,8 @@ static void test_lifted(void)
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };
 	for (size_t t = 0; t < MEM_COUNT(types); t++) {
 		for (int values = 0; values < PLAN_VALUES; values++) {
-			struct plan_buffer narrow = matrix(types[t], 20, 50, 50, PLAN_RANDOM), lifted = matrix(DTYPE_F64, 20, 50, 50, PLAN_RANDOM);
+			struct plan_buffer narrow = matrix(types[t], 20, 50, 50, PLAN_RANDOM),
+					   lifted = matrix(DTYPE_F64, 20, 50, 50, PLAN_RANDOM);
 			lifted.rounded = types[t];
 			void *v = mem_new(narrow.bytes, 1), *w = mem_new(lifted.bytes, 1);
 			int same = 0;
@@ -212,6 +213,47 @@ static void test_special(void)
 	free(same);
 }
 
+/* Few integers: equal ones, neighbours, and numbers that differ in one bit, in two arrays alike; sorted ones ascend over them. */
+static void test_few(void)
+{
+	enum { N = 4096 };
+	struct fill_choice few = { .seed = 3, .values = PLAN_FEW };
+	struct plan_buffer b = matrix(DTYPE_U32, 1, N, N, PLAN_RANDOM), c = b, s = matrix(DTYPE_I32, 1, N, N, PLAN_SORTED);
+	uint32_t *v = MEM_NEW_N(uint32_t, N), *w = MEM_NEW_N(uint32_t, N);
+	int32_t *places = MEM_NEW_N(int32_t, N);
+	int equal = 0, beside = 0, apart = 0, carries = 0, shared = 0, jumps = 0;
+	c.name = "other";
+	fill_chosen(&b, &few, v);
+	fill_chosen(&c, &few, w);
+	for (int i = 1; i < N; i++) {
+		uint32_t differ = v[i] ^ v[i - 1];
+		equal += differ == 0;
+		beside += v[i] - v[i - 1] == 1 && v[i] > 2;
+		apart += differ > 4096 && (differ & (differ - 1)) == 0;
+		carries += v[i] == UINT32_MAX && w[i] == 0;
+		shared += v[i] == w[i] && v[i] != 0 && v[i] != UINT32_MAX;
+	}
+	ok(equal > N / 8 && beside > N / 32 && apart > N / 32, "few integers: equal, neighbours, one bit apart (%d, %d, %d)", equal,
+	   beside, apart);
+	ok(carries > 16 && shared > N / 32, "an end meets the other one, and numbers meet themselves in another array (%d, %d)",
+	   carries, shared);
+	s.lo = 0;
+	s.hi = 100001;
+	s.closed = true;
+	s.least = 0;
+	s.most = 100000;
+	fill_chosen(&s, &few, places);
+	bool ascends = places[0] == 0 && places[N - 1] == 100000;
+	for (int i = 1; i < N; i++) {
+		ascends = ascends && places[i] >= places[i - 1];
+		jumps += places[i] != places[i - 1];
+	}
+	ok(ascends && jumps >= 3 && jumps <= 9, "sorted ones ascend from end to end over a few (%d steps)", jumps);
+	free(v);
+	free(w);
+	free(places);
+}
+
 /* Every type, fill and kind of values, hashed: recorded results name them by seed, so they must never change. */
 static void test_for_good(void)
 {
@@ -237,6 +279,8 @@ static void test_for_good(void)
 		"a6a019efa625f096ce1bf4628b60211820949bfe22d425a2947d9e8ffd714608",
 		"80ce497825a49b03c7ef8497de6a431ec5bf9b60d0fd8dd4c953a7ac226402be",
 		"5f826576b87c08c3930669e29abb9f970bc0a68f1f9b3d931b41d3f2067f274d",
+		"ba5828eda223e9fdea9a53e7a4a4821a5cd79a34a0d0fab3f32585dbdfde5451",
+		"6238fa9513c9f58c707f0a342450b0ebca6cf1ae738e326ef5b9f69ba392ec97",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
@@ -351,6 +395,7 @@ int main(void)
 	test_perturbed();
 	test_streams();
 	test_rounded();
+	test_few();
 	test_for_good();
 	test_special();
 	test_random();

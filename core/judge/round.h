@@ -1,0 +1,44 @@
+/* round: what kinds of input values (enum plan_values) ask of a reference and of bounds. Called by core/judge/reference_make.c. */
+#ifndef PEAKD_CORE_JUDGE_ROUND_H
+#define PEAKD_CORE_JUDGE_ROUND_H
+
+#include <stdbool.h>
+
+#include "backends/wire/plan_buffer.h"
+
+#define FAR_FACTOR 32.0 /* times the roundoffs on far values */
+#define SHIFTED_FACTOR 4.0
+
+static inline bool round_is_at_end(enum plan_values v)
+{
+	return v == PLAN_HIGH_END || v == PLAN_LOW_END;
+}
+
+/* Values that indexes and lengths of loops may not be meant for. */
+static inline bool round_is_all_integers(enum plan_values v)
+{
+	return v == PLAN_INTEGERS || v == PLAN_FEW || round_is_at_end(v);
+}
+
+static inline bool round_is_exact(enum plan_values v)
+{
+	return v == PLAN_EXACT || v == PLAN_EXACT_SMALL;
+}
+
+/* Values whose sizes differ by many powers of two, among themselves or from a formula's constants, which even honest formulas may
+ * cancel. */
+static inline bool round_is_far(enum plan_values v)
+{
+	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_TINY || v == PLAN_SPECIAL || v == PLAN_SPARSE || v == PLAN_EXTREME ||
+	       v == PLAN_HUGE;
+}
+
+/* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
+ * formula around another value than zero costs where rows are zero. */
+static inline double round_far_factor(enum plan_values v)
+{
+	bool shifted = v == PLAN_OFFSET || v == PLAN_ZERO_ROWS || round_is_at_end(v) || v == PLAN_COINCIDING;
+	return shifted ? SHIFTED_FACTOR : round_is_far(v) ? FAR_FACTOR : 1;
+}
+
+#endif
