@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -48,6 +49,19 @@ struct folder_file *folder_list(const char *const *folders, size_t folder_count,
 		qsort(files, count, sizeof *files, by_name);
 	*ret_count = count;
 	return files;
+}
+
+char *folder_find_program(const char *folders, const char *name)
+{
+	while (folders && *folders) {
+		size_t n = strcspn(folders, ":");
+		char *path = mem_fmt("%.*s/%s", (int)n, folders, name);
+		if (n && access(path, X_OK) == 0)
+			return path;
+		free(path);
+		folders += n + (folders[n] == ':');
+	}
+	return NULL;
 }
 
 void folder_free(struct folder_file *files, size_t count)

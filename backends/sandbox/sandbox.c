@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "backends/sandbox/sandbox_locks.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 enum { SCRATCH_FILE_MAX = 256 << 20 /* bytes */, SCRATCH_DEPTH_MAX = 8 };
@@ -268,18 +269,6 @@ int sandbox_close(const struct sandbox_kernel *k, struct err *e)
 
 /* --- another program -------------------------------------------------------------------------------------------------- */
 
-/* Where it is, as the shell would find it; "" when it is nowhere. */
-static void find_program(const char *name, char path[PATH_MAX])
-{
-	const char *at = getenv("PATH");
-	snprintf(path, PATH_MAX, "%s", strchr(name, '/') ? name : "");
-	for (; at && *at && *path == '\0'; at += strcspn(at, ":"), at += *at == ':') {
-		snprintf(path, PATH_MAX, "%.*s/%s", (int)strcspn(at, ":"), at, name);
-		if (access(path, X_OK) != 0)
-			*path = '\0';
-	}
-}
-
 /* PREFIX of PREFIX/bin/NAME, where an interpreter's libraries lie. */
 static void need_prefix(struct sandbox_needs *needs, const char *path)
 {
@@ -296,9 +285,8 @@ int sandbox_exec(char *const *argv, enum sandbox_role role, struct err *e)
 	struct sandbox_kernel kernel = sandbox_probe();
 	struct sandbox_needs needs = { .read = { "/usr", "/lib", "/lib64" }, .read_count = 3 };
 	struct err why = ERR_INIT;
-	char path[PATH_MAX], real[PATH_MAX];
-	find_program(argv[0], path);
-	if (*path == '\0')
+	char *path = strchr(argv[0], '/') ? mem_str(argv[0]) : folder_find_program(getenv("PATH"), argv[0]), real[PATH_MAX];
+	if (path == NULL)
 		return err_set(e, ERR_NOT_FOUND, "%s is in no folder of $PATH", argv[0]);
 	/* A virtual environment's interpreter is a link, and both ends have libraries. */
 	need_prefix(&needs, path);
@@ -308,8 +296,10 @@ int sandbox_exec(char *const *argv, enum sandbox_role role, struct err *e)
 	int rc = sandbox_enter(&kernel, role, &needs, e);
 	if (rc == 0 && !kernel.off && kernel.seccomp && sandbox_calls_close(calls, &why) < 0)
 		rc = refuse(&why, e);
-	if (rc < 0)
-		return rc;
-	execv(path, argv);
-	return err_sys(e, errno, "%s cannot be executed", path);
+	if (rc == 0) {
+		execv(path, argv);
+		rc = err_sys(e, errno, "%s cannot be executed", path);
+	}
+	free(path);
+	return rc;
 }

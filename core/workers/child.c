@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/folder.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
@@ -112,19 +113,6 @@ int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_p
 
 /* --- other tools ---------------------------------------------------------------------------------------------------------- */
 
-static char *in_folders(const char *list, const char *tail)
-{
-	while (list && *list) {
-		size_t n = strcspn(list, ":");
-		char *path = mem_fmt("%.*s/%s", (int)n, list, tail);
-		if (n && access(path, X_OK) == 0)
-			return path;
-		free(path);
-		list += n + (list[n] == ':');
-	}
-	return NULL;
-}
-
 char *child_find_tool(const char *variable, const char *name)
 {
 	static const char *const variables[] = { "PEAKD_CUDA_TOOLKIT", "CUDA_HOME", "CUDA_PATH" };
@@ -134,9 +122,9 @@ char *child_find_tool(const char *variable, const char *name)
 		path = access(named, X_OK) == 0 ? mem_str(named) : NULL;
 	} else {
 		for (size_t i = 0; path == NULL && i < MEM_COUNT(variables); i++)
-			path = in_folders(getenv(variables[i]), tail);
-		path = path ? path : in_folders("/usr/local/cuda:/opt/cuda", tail);
-		path = path ? path : in_folders(getenv("PATH"), name);
+			path = folder_find_program(getenv(variables[i]), tail);
+		path = path ? path : folder_find_program("/usr/local/cuda:/opt/cuda", tail);
+		path = path ? path : folder_find_program(getenv("PATH"), name);
 	}
 	free(tail);
 	return path;
