@@ -15,7 +15,7 @@ searched() # searched CHECKPOINT SIZES: succeeds when the search has measured so
 }
 wide() # wide FACTOR: prints a context with two sizes and a large space
 {
-	small_context | sed "s/{4096}/{4096, 1048576}/; s/{32, 64}/1<<i for i = 0,8/; s/2\\.0/$1.0/; s/^  BX:/  BY: {1, 2, 4, 8}\\n  BX:/" |
+	small_context | sed "s/{4096}/{4096, 262144}/; s/{32, 64}/1<<i for i = 0,8/; s/2\\.0/$1.0/; s/^  BX:/  BY: {1, 2, 4, 8}\\n  BX:/" |
 		sed 's/{BX}, {A/{BX, 1}, {A/'
 }
 
@@ -24,7 +24,7 @@ interrupted() # interrupted NAME: runs NAME.peak.md until it measures the second
 {
 	"$peakd" run "$T/$1.peak.md" --db "$db" --samples 2 --budget 36 --resume >"$T/first" 2>&1 &
 	client=$!
-	wait_for 120 searched "(SELECT root_id FROM workflow WHERE name = '$1')" n=1048576
+	wait_for 120 searched "(SELECT root_id FROM workflow WHERE name = '$1')" n=262144
 	daemon=$(holder "$db")
 }
 for how in KILL TERM; do
@@ -42,7 +42,7 @@ for how in KILL TERM; do
 	is $? 0 "$how: the resumed run succeeds"
 	has "$(tail -n 1 "$T/out")" "all validated" "$how: the resumed run reports all steps as validated"
 	is "$(jq -c '[.rows[] | [.n, .step, .validated, .median_ms > 0, .evidence > 0, .gflops > 0]]' "$T/rows.json")" \
-		'[[4096,"baseline",true,true,true,true],[1048576,"baseline",true,true,true,true]]' "$how: with figures of both sizes"
+		'[[4096,"baseline",true,true,true,true],[262144,"baseline",true,true,true,true]]' "$how: with figures of both sizes"
 	is "$(sql "SELECT count(*) FROM measurement WHERE sizes = 'n=4096'")" "$proven" "$how: the first size is not measured again"
 	is "$(sql "SELECT count(*) FROM measurement_run WHERE checkpoint_id = (SELECT root_id FROM workflow WHERE name = '$how')")" 2 \
 		"$how: each size has one measurement run"
