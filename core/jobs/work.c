@@ -198,14 +198,19 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 		q.warm = false;
 		rc = measurement_best(db, &q, &m, &none);
 	}
+	/* Batch systems give another device of the same kind each time. */
+	if (rc < 0) {
+		q.device = NULL;
+		rc = measurement_best(db, &q, &m, &none);
+	}
 	if (rc == 0) {
 		rc = params_parse(l->ctx, m.params, true, ret_params, e);
 		measurement_fini(&m);
 	} else if (only_one(l, facts, size, ret_params)) {
 		rc = 0;
 	} else {
-		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no timed configuration on %s at %s: tune it first",
-			     (long long)l->id, facts->id, text);
+		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no timed configuration at %s: tune it first",
+			     (long long)l->id, text);
 	}
 	free(text);
 	return rc;

@@ -99,8 +99,8 @@ struct work_sizes {
 int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
 		    struct err *e);
 void work_sizes_fini(struct work_sizes *s);
-/* The fastest validated configuration of the checkpoint at this size, or the only one that there is. -ERR_NOT_FOUND: tune it first.
- */
+/* The configuration to time again: the fastest validated one of the checkpoint at this size, on this device or else on any, or the
+ * only one that there is. -ERR_NOT_FOUND: tune it first. */
 int work_best(struct db *db, const struct lineage *l, const struct facts *facts, const struct params *size, bool warm,
 	      struct params **ret_params, struct err *e);
 

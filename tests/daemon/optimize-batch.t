@@ -2,7 +2,7 @@
 # peakd optimize against a device that is reached in batches: tunes wait for a drain, and the search goes on when they are merged.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db m=$T/model
-need_hlsl 12 "$T/d.db"
+need_hlsl 13 "$T/d.db"
 mkdir "$m"
 printf 'five lines that begin with PLAN\n' >"$m/1.when"
 printf 'PLAN 3.0-20 novelty 2: Multiply by two once in place of the loop.\nPLAN 1.1-1.5 novelty 5: Add twice the element in half the rounds.\n' >"$m/1.answer"
@@ -54,6 +54,17 @@ is "$(jq .result.best "$T/out")" 2 "and knows the fastest checkpoint" "$(timeout
 optimize --experiments 1 --continue "$(jq -r .job "$T/out")"
 ok $? "a search is continued by the id of the job that continued it, too" "$(cat "$T/err")"
 is "$(sqlite3 "$db" "SELECT count(DISTINCT search) FROM decision")" 1 "and stays one search"
+# The next machine has another device of the same kind: everything was measured on one that is gone.
+kill "$(holder "$db")"
+gone()
+{
+	! holder "$db" >/dev/null
+}
+wait_for 30 gone
+sqlite3 "$db" "$(sqlite3 "$db" "SELECT 'DROP TRIGGER validation_is_final; UPDATE measurement SET device = ''gone''; UPDATE validation SET device = ''gone''; ' || sql
+	FROM sqlite_master WHERE name = 'validation_is_final'")"
+timeout 120 "$peakd" compare 2 --device hlsl:0 --db "$db" >"$T/out" 2>"$T/err"
+ok $? "a pair that was tuned on another device is timed here" "$(cat "$T/err")"
 timeout 60 "$peakd" optimize 2 --db "$db" --continue "$first" >"$T/out" 2>"$T/err"
 has "$(cat "$T/err")" "is no search that began at checkpoint 2" "a search is continued from where it began"
 done_testing
