@@ -20,7 +20,7 @@
 #include "core/record/store.h"
 #include "core/transform/saved.h"
 
-enum { WHY_MAX = ERR_TEXT_MAX - 640, EDIT_BUDGET = 32 };
+enum { WHY_MAX = ERR_TEXT_MAX - 640, EDIT_BUDGET = 32, PLAN_CALLS = 3 /* a plan, a device and a host region */ };
 
 /* What all three are asked; each reads what it needs. */
 struct request {
@@ -156,7 +156,8 @@ static int begin(struct apply *a, struct err *e)
 		free(profile);
 		return rc;
 	}
-	const struct transform_limits limits = { .samples = (unsigned)a->q->starts };
+	const struct transform_limits limits = { .samples = (unsigned)a->q->starts,
+						 .no_plan = a->q->calls && a->q->calls < PLAN_CALLS };
 	const struct transform_start start = { .t = t,
 					       .parent = a->l.ctx,
 					       .facts = &a->facts,

@@ -311,8 +311,14 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 			 "pay.\n",
 			 profile);
 	add_ask(&text, here, here->steps[step].region, ctx);
-	if (transformation_may_plan(t))
-		buf_adds(&text, embedded_file("core/transform/rules/plan.md"));
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);
+}
+
+void prompt_offer_plan(struct prompt *p)
+{
+	struct prompt_turn *last = &p->turns[p->count - 1];
+	char *both = mem_fmt("%s%s", last->text, embedded_file("core/transform/rules/plan.md"));
+	free(last->text);
+	last->text = both;
 }

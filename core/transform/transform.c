@@ -109,10 +109,17 @@ static void clear_talks(struct transform *x)
 		prompt_fini(&x->talks[i]);
 }
 
+static bool may_plan(const struct transform *x)
+{
+	return transformation_may_plan(x->t) && !x->limits.no_plan;
+}
+
 static void start_talk(struct transform *x, unsigned step)
 {
 	prompt_fini(&x->talks[step]);
 	prompt_start(&x->talks[step], x->t, x->pass, step, x->ctx, x->has_facts ? &x->facts : NULL, x->profile);
+	if (may_plan(x))
+		prompt_offer_plan(&x->talks[step]);
 }
 
 /* --- passes ------------------------------------------------------------------------------------------------------- */
@@ -401,7 +408,7 @@ int transform_feed(struct transform *x, const char *answer, enum reply_finish fi
 	struct context *ctx;
 	struct err why = ERR_INIT;
 	struct transformation *plan = NULL;
-	char *planned = transformation_may_plan(x->t) && !x->repairing ? reply_plan(answer) : NULL;
+	char *planned = may_plan(x) && !x->repairing ? reply_plan(answer) : NULL;
 	if (planned && read_plan(x, planned, &plan, &why) < 0) {
 		reply_fini(&reply);
 		reply = (struct reply){ .outcome = REPLY_BAD_PLAN, .detail = mem_str(why.text) };

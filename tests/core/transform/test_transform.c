@@ -8,8 +8,7 @@
  * ------------------------------------------------------------------------- */
 
 struct script {
-	const char *
-		verdicts; /* a letter each: pass, compile error, macro error, wrong, x cannot judge; the last repeats */
+	const char *verdicts; /* a letter each: pass, compile error, macro error, wrong, x cannot judge; the last repeats */
 	size_t judged, compiled, validated;
 	const char **answers; /* NULL-terminated; the last one repeats */
 	size_t answered;
@@ -42,8 +41,8 @@ static int fake_compile(void *arg, const struct context *ctx, struct judge_verdi
 	return judge_next(arg, ret_verdict, e);
 }
 
-static int fake_validate(void *arg, const struct context *parent, const struct context *ctx,
-			 struct judge_verdict *ret_verdict, struct err *e)
+static int fake_validate(void *arg, const struct context *parent, const struct context *ctx, struct judge_verdict *ret_verdict,
+			 struct err *e)
 {
 	(void)ctx, (void)parent;
 	((struct script *)arg)->validated++;
@@ -67,10 +66,9 @@ static int fake_ask(void *arg, const struct model_request *request, struct model
 #define DEVICE(x) "```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID)\n{\n\t" x "\n}\n```\n"
 #define MACROS(x) "```macros\n#define " x "\n```\n"
 
-static const char two_passes[] =
-	"---\nname: two\nsummary: two passes\nadds:\n  T: {1, 2}\nwhere:\n  - T <= BX\n---\n"
-	"## Pass 1: a\nexpect: compiles\n### macros\nmacros, please\n### device\ndevice, please\n"
-	"## Pass 2: b\nexpect: valid\n### device\nmore\n";
+static const char two_passes[] = "---\nname: two\nsummary: two passes\nadds:\n  T: {1, 2}\nwhere:\n  - T <= BX\n---\n"
+				 "## Pass 1: a\nexpect: compiles\n### macros\nmacros, please\n### device\ndevice, please\n"
+				 "## Pass 2: b\nexpect: valid\n### device\nmore\n";
 
 static int begin_with(const struct transformation *t, const struct context *ctx, struct transform **ret_x, struct err *e)
 {
@@ -110,8 +108,7 @@ static void test_straight(void)
 	struct script s = { .verdicts = "p", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
-	has_str(context_render(x->ctx), "T: {1, 2}",
-		"the parameter is in the context before the first step");
+	has_str(context_render(x->ctx), "T: {1, 2}", "the parameter is in the context before the first step");
 	has_str(transform_prompt(x)->turns[1].text, "T: {1, 2}", "and in what the model sees");
 	is_int(run(x, &s, &e), 0, "two passes run: %s", e.text);
 	is_int(x->state, TRANSFORM_DONE, "to the end");
@@ -123,20 +120,17 @@ static void test_straight(void)
 	has_str(context_render(x->ctx), "T <= BX", "the constraint came with the parameter");
 	is_int(s.keys[1].step, 2, "the key of the second call names its step");
 	is_int(s.keys[2].pass, 2, "the key of the third its pass");
-	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0,
-	   "each key names the context that its step starts from");
+	ok(strcmp(s.keys[0].context.hex, s.keys[1].context.hex) != 0, "each key names the context that its step starts from");
 	transform_free(x);
 }
 
 static void test_repairs(void)
 {
-	const char *answers[] = { MACROS("M 1"),
-				  DEVICE("C[0] = 1;"),
-				  DEVICE("C[0] = 2;"),
-				  MACROS("M 2"),
-				  DEVICE("C[0] = 3;"),
-				  "<<<<<<< SEARCH\n\tC[0] = 3;\n=======\n\tC[0] = 4;\n>>>>>>> REPLACE\n",
-				  NULL };
+	const char *answers[] = {
+		MACROS("M 1"), DEVICE("C[0] = 1;"), DEVICE("C[0] = 2;"),
+		MACROS("M 2"), DEVICE("C[0] = 3;"), "<<<<<<< SEARCH\n\tC[0] = 3;\n=======\n\tC[0] = 4;\n>>>>>>> REPLACE\n",
+		NULL
+	};
 	struct script s = { .verdicts = "cmpwp", .answers = answers };
 	struct err e = ERR_INIT;
 	struct transform *x = begin(two_passes);
@@ -191,10 +185,10 @@ static void test_stuck(void)
 	is_int(x->state, TRANSFORM_STUCK, "stuck");
 	has_str(context_region(x->ctx, REGION_DEVICE), "6;", "with the half-done pass kept");
 	has_str(e.text, "given up after 2 samples", "and the error says so");
-	has_str(transform_prompt(x)->turns[transform_prompt(x)->count - 1].text, "results are wrong", "the last question stays open");
+	has_str(transform_prompt(x)->turns[transform_prompt(x)->count - 1].text, "results are wrong",
+		"the last question stays open");
 	struct context *mine = NULL;
-	is_int(context_with_region(x->ctx, REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0,
-	       "a person edits");
+	is_int(context_with_region(x->ctx, REGION_DEVICE, "void matmul() { mine }\n", &mine, &e), 0, "a person edits");
 	is_int(transform_take_over(x, mine, &e), 0, "and hands it over");
 	struct script good = { .verdicts = "p", .answers = answers };
 	is_int(run(x, &good, &e), 0, "and it goes on: %s", e.text);
@@ -221,8 +215,8 @@ static void test_stuck(void)
 static void test_reopen(void)
 {
 	const char one[] = "---\nname: one\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n";
-	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"), DEVICE("5;"),
-				  DEVICE("6;"), DEVICE("7;"), NULL };
+	const char *answers[] = { DEVICE("1;"), DEVICE("2;"), DEVICE("3;"), DEVICE("4;"),
+				  DEVICE("5;"), DEVICE("6;"), DEVICE("7;"), NULL };
 	for (int fresh = 0; fresh < 2; fresh++) {
 		struct script s = { .verdicts = "wwwwwwp", .answers = answers };
 		struct err e = ERR_INIT;
@@ -298,8 +292,7 @@ static void test_saved(void)
 		x = y;
 		prompt_render(transform_prompt(x), &again);
 		is_str(buf_text(&again), buf_text(&prompt), "with the same conversation");
-		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 &&
-			   key.attempt == transform_key(x).attempt,
+		ok(memcmp(key.context.hex, transform_key(x).context.hex, HASH_HEX) == 0 && key.attempt == transform_key(x).attempt,
 		   "and the same key");
 		if (x->state == TRANSFORM_ASK)
 			transform_feed(x, answers[next++], REPLY_FINISH_STOP, NULL, &e);
@@ -322,16 +315,14 @@ static void test_prerequisites(void)
 	struct transformation *t = NULL;
 	struct transform *x = NULL;
 	struct context *ctx = sample_context();
-	ok(transformation_parse(
-		   "---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n",
-		   "a.md", &t, &e) == 0,
+	ok(transformation_parse("---\nname: a\nsummary: s\nafter: refactor\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n",
+				"a.md", &t, &e) == 0,
 	   "parsed");
 	is_int(begin_with(t, ctx, &x, &e), -ERR_INPUT, "a prerequisite is not met");
 	has_str(e.text, "refactor", "it is named");
 	transformation_free(t);
-	ok(transformation_parse(
-		   "---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md",
-		   &t, &e) == 0,
+	ok(transformation_parse("---\nname: a\nsummary: s\ndrops: NOPE\n---\n## Pass 1: a\nexpect: valid\n### device\nx\n", "a.md",
+				&t, &e) == 0,
 	   "parsed");
 	ok(begin_with(t, ctx, &x, &e) < 0, "a parameter to drop is not there");
 	has_str(e.text, "NOPE", "it is named");
@@ -339,7 +330,8 @@ static void test_prerequisites(void)
 	context_free(ctx);
 }
 
-#define PLAN(front, passes) "I need host code.\n````plan\n---\nname: refactor\nsummary: Two rows a thread.\n" front "---\n" passes "````\n"
+#define PLAN(front, passes)                                                                                                        \
+	"I need host code.\n````plan\n---\nname: refactor\nsummary: Two rows a thread.\n" front "---\n" passes "````\n"
 #define TWO_STEPS "## Pass 1: Rows\nexpect: valid\n### device\nTwo rows.\n### host\nHalf the blocks.\n"
 #define HOST "```lua host\nlaunch(\"matmul\", {cdiv(n, BX), cdiv(n, BY * ROWS)}, {BX, BY}, {A, B, C, n})\n```\n"
 
@@ -369,15 +361,27 @@ static void test_plan(void)
 	   "whose exchanges are recorded under the plan's name, whatever name the model gave it");
 	has_str(context_render(x->ctx), "ROWS: {1, 2}", "its parameter is in the context");
 	has_str(context_region(x->ctx, REGION_HOST), "BY * ROWS", "and so is its host step");
-	has_str(transform_plan(x) ? transform_plan(x) : "", "# asked for: give each thread two rows", "the plan is kept, with what was asked for");
+	has_str(transform_plan(x) ? transform_plan(x) : "", "# asked for: give each thread two rows",
+		"the plan is kept, with what was asked for");
 	ok(!strstr(x->talks[0].turns[1].text, "# Or a plan"), "a plan's own steps are not planned again");
+	transform_free(x);
+	const struct transform_limits few = { .no_plan = true };
+	struct transformation *sentence = NULL;
+	struct context *ctx = sample_context();
+	ok(transformation_of_text("give each thread two rows", &sentence, &e) == 0 &&
+		   transform_new(&(struct transform_start){ .t = sentence, .parent = ctx, .limits = &few }, &x, &e) == 0,
+	   "a sentence is applied with few calls");
+	transformation_free(sentence);
+	context_free(ctx);
+	ok(!strstr(transform_prompt(x)->turns[1].text, "# Or a plan"), "no plan is offered where the calls do not reach for one");
 	transform_free(x);
 	/* The mistakes that a plan can have go back to the model with the reason. */
 	static const struct {
 		const char *answer, *want, *what;
 	} bad[] = {
 		{ PLAN("", "Do it.\n"), "no `## Pass 1: title`", "a plan without passes" },
-		{ PLAN("requires:\n  - n % 8 == 0\n", TWO_STEPS), "only a person may exclude input sizes", "a plan that excludes input sizes" },
+		{ PLAN("requires:\n  - n % 8 == 0\n", TWO_STEPS), "only a person may exclude input sizes",
+		  "a plan that excludes input sizes" },
 		{ PLAN("after: refactor\n", TWO_STEPS), "stands alone", "a plan that builds on others" },
 		{ PLAN("drops: NONE\n", TWO_STEPS), "NONE", "a plan that drops what is not there" },
 		{ PLAN("adds:\n  A: {1, 2}\n", TWO_STEPS), "A", "a plan whose parameter has an input's name" },
@@ -385,7 +389,8 @@ static void test_plan(void)
 	for (size_t i = 0; i < MEM_COUNT(bad); i++) {
 		enum reply_outcome outcome;
 		x = begin_sentence("give each thread two rows");
-		is_int(transform_feed(x, bad[i].answer, REPLY_FINISH_STOP, &outcome, &e), 0, "%s is taken: %s", bad[i].what, e.text);
+		is_int(transform_feed(x, bad[i].answer, REPLY_FINISH_STOP, &outcome, &e), 0, "%s is taken: %s", bad[i].what,
+		       e.text);
 		is_int(outcome, REPLY_BAD_PLAN, "and refused");
 		const struct prompt *p = transform_prompt(x);
 		has_str(p->turns[p->count - 1].text, bad[i].want, "with the reason");
