@@ -1,5 +1,6 @@
 /* The installed CUDA compiler library: the result for a good kernel, and the message for a bad one. */
 #include "backends/cuda/cuda.h"
+#include "backends/gpu/judge.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
@@ -198,6 +199,22 @@ static void probes(void)
 	plan_free(p);
 }
 
+/* The judge's own kernels, which share sources with the host: what is C for it must be CUDA for them. */
+static void judge_compiles(void)
+{
+	struct plan *p = plan_new();
+	char *options[] = { (char *)"-fmad=false", (char *)"-default-device" };
+	struct wire_compile request = { .backend = (char *)backend_cuda.name, .arch = (char *)ARCH, .macros = (char *)"",
+					.device = (char *)gpu_judge_resident.source, .options = options, .option_count = 2, .plan = p };
+	struct wire_compiled c = { .binary = NULL };
+	struct err e = ERR_INIT;
+	add_buffer(p, "found", PLAN_OUT, 1, 1);
+	add_launch(p, "judge", 1, 1, 256, 1);
+	is_int(backend_cuda.compile(&request, &c, &e), 0, "the judge's kernels compile for " ARCH " (%s)", e.text);
+	wire_compiled_fini(&c);
+	plan_free(p);
+}
+
 int main(void)
 {
 	struct gpu_rtc nvrtc;
@@ -208,6 +225,7 @@ int main(void)
 		return tap_done();
 	}
 	good();
+	judge_compiles();
 	errors();
 	more_errors();
 	shows_resources();
