@@ -98,6 +98,12 @@ static bool nobody_waits(void *arg)
 	return mcp_call_cancelled(call) || tools_app(call)->ending;
 }
 
+/* A problem that was just imported launches a kernel that does nothing (core/problems/import.py). */
+static bool has_kernel(const struct context *ctx)
+{
+	return !context_oracle(ctx) || !strstr(context_region(ctx, REGION_HOST), "launch(\"empty\"");
+}
+
 static const struct mcp_done *create(struct mcp_call *call, const struct context *ctx)
 {
 	struct err e = ERR_INIT;
@@ -124,9 +130,10 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 		call, shown,
 		"workflow %s%s: checkpoint %lld, %s for %s, %zu valid execution "
 		"parameters over %zu input size%s. Outputs are judged as follows: %s. Next: "
-		"tune it.",
+		"%s.",
 		name, existed ? ", which was there already" : "", (long long)checkpoint, context_kernel(ctx), context_backend(ctx),
-		space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s", buf_text(&judged));
+		space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s", buf_text(&judged),
+		has_kernel(ctx) ? "tune it" : "transform it by first-kernel, which writes the kernel that is missing");
 	buf_fini(&judged);
 	space_free(space);
 	mcp_server_list_changed(tools_app(call)->mcp, "resources");

@@ -43,19 +43,20 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 26 "$db"
+need_hlsl 27 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 24 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 25 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
 is $? 0 "a definition imports with torch" "$(cat "$T/said")"
 has "$("$peakd" workflow show empty source --db "$db")" "flops: 2050*rows" "an import counts the operations of the reference"
+has "$(cat "$T/said")" "Next: transform it by first-kernel" "an import says that the kernel is missing"
 judge empty
 is $? 1 "the empty kernel of an imported problem is refused"
 import "$here/definition.json" honest --kernel "$here/rms_norm.md"
