@@ -1,5 +1,5 @@
 /* methods_tasks: the extension io.modelcontextprotocol/tasks (SEP-2663) over the owner's durable jobs (struct
- * mcp_task_hooks); see inner.h. mcp/subscriptions.c reads tasks here for its notifications. */
+ * mcp_task_hooks); see inner.h. server_subscriptions.c reads tasks here for its notifications. */
 #include "mcp/inner.h"
 
 #include <string.h>

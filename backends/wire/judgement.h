@@ -1,5 +1,5 @@
 /* judgement: how one output is compared with its reference: what a context declares behind an output of `inputs:`, as
- * data. core/context reads it, the wire carries it, and backends/values/judgement.c goes by it. The baseline's
+ * data. core/context reads it, the wire carries it, and backends/values/compare_kind.c goes by it. The baseline's
  * declaration counts, never a candidate's. */
 #ifndef PEAKD_BACKENDS_WIRE_JUDGEMENT_H
 #define PEAKD_BACKENDS_WIRE_JUDGEMENT_H

@@ -1,5 +1,5 @@
 /* metric: what a profiler said about a checkpoint: one row per metric, device and execution parameters. Written by
- * eval/profile. */
+ * core/measure and core/tune. */
 #ifndef PEAKD_CORE_RECORD_METRIC_H
 #define PEAKD_CORE_RECORD_METRIC_H
 

@@ -1,4 +1,4 @@
-/* judge: what the engine of transformations asks of the room that compiles and runs (core/judge fills the table; tests
+/* judge: what the engine of transformations asks of the room that compiles and runs (core/jobs/work_judge.c fills the table; tests
  * bring a fake), and the findings that come back. Findings are data: feedback.c turns them into words for a model. */
 #ifndef PEAKD_CORE_TRANSFORM_JUDGE_H
 #define PEAKD_CORE_TRANSFORM_JUDGE_H

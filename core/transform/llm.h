@@ -1,5 +1,5 @@
 /* llm: a language model over HTTP, in the OpenAI-compatible or the Anthropic wire format, always streaming. Retries,
- * limits and errors are decided here; llm_openai.c and llm_anthropic.c know the formats, llm_sse.c the event stream.
+ * limits and errors are decided here; llm_wire.c knows the formats and the event stream.
  * One struct serves any number of threads at once. */
 #ifndef PEAKD_CORE_TRANSFORM_LLM_H
 #define PEAKD_CORE_TRANSFORM_LLM_H
