@@ -37,6 +37,7 @@ static void test_patience(void)
 			work += i;
 		said = heard(0);
 	}
+	(void)work;
 	is_str(said, "EXTEND_TIMEOUT_USEC=150000", "a process that computes asks for more time");
 	for (int i = 0; i < 20 && *heard(4 * LOOK_MS); i++)
 		; /* what was said of the work before */
