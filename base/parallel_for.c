@@ -9,22 +9,26 @@
 enum { SMALL = 1 << 18, THREADS = 16 };
 
 struct work {
-	uint64_t count;
-	void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to);
+	unsigned count;
+	void (*each)(void *arg, unsigned k);
 	void *arg;
-	atomic_uint next; /* the next cut that nobody has taken */
+	atomic_uint next; /* the next that nobody has taken */
 };
 
-static void *take_cuts(void *arg)
+static void *take(void *arg)
 {
 	struct work *w = arg;
 	for (;;) {
 		unsigned k = atomic_fetch_add(&w->next, 1);
-		if (k >= PARALLEL_FOR_PARTS)
+		if (k >= w->count)
 			return NULL;
-		w->part(w->arg, k, w->count / PARALLEL_FOR_PARTS * k,
-			k + 1 == PARALLEL_FOR_PARTS ? w->count : w->count / PARALLEL_FOR_PARTS * (k + 1));
+		w->each(w->arg, k);
 	}
+}
+
+bool parallel_is_worth(uint64_t count)
+{
+	return count >= SMALL;
 }
 
 static unsigned processors(void)
@@ -33,19 +37,36 @@ static unsigned processors(void)
 	return sched_getaffinity(0, sizeof set, &set) == 0 ? (unsigned)CPU_COUNT(&set) : 1;
 }
 
-void parallel_for(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to), void *arg)
+void parallel_each(unsigned count, void (*each)(void *arg, unsigned k), void *arg)
 {
-	struct work w = { .count = count, .part = part, .arg = arg };
+	struct work w = { .count = count, .each = each, .arg = arg };
 	pthread_t threads[THREADS];
 	unsigned want = processors() < THREADS ? processors() : THREADS, started = 0;
-	if (count < SMALL) {
-		part(arg, 0, 0, count);
-		return;
-	}
 	/* If no thread can be started, the caller does everything. */
-	while (started + 1 < want && pthread_create(&threads[started], NULL, take_cuts, &w) == 0)
+	while (started + 1 < want && started + 1 < count && pthread_create(&threads[started], NULL, take, &w) == 0)
 		started++;
-	take_cuts(&w);
+	take(&w);
 	for (unsigned i = 0; i < started; i++)
 		pthread_join(threads[i], NULL);
+}
+
+struct cuts {
+	uint64_t count;
+	void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to);
+	void *arg;
+};
+
+static void cut(void *arg, unsigned k)
+{
+	const struct cuts *c = arg;
+	uint64_t each = c->count / PARALLEL_FOR_PARTS;
+	c->part(c->arg, k, each * k, k + 1 == PARALLEL_FOR_PARTS ? c->count : each * (k + 1));
+}
+
+void parallel_for(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to), void *arg)
+{
+	if (parallel_is_worth(count))
+		parallel_each(PARALLEL_FOR_PARTS, cut, &(struct cuts){ count, part, arg });
+	else
+		part(arg, 0, 0, count);
 }

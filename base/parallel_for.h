@@ -4,6 +4,7 @@
 #ifndef PEAKD_BASE_PARALLEL_FOR_H
 #define PEAKD_BASE_PARALLEL_FOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Calls part(arg, k, from, to) for cuts k = 0 … PARALLEL_FOR_PARTS-1 that together are [0, count), in parallel where the
@@ -11,5 +12,9 @@
  * cut (k = 0), done by the caller. */
 enum { PARALLEL_FOR_PARTS = 16 };
 void parallel_for(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to), void *arg);
+/* Whether a loop over so many elements is worth threads. */
+bool parallel_is_worth(uint64_t count);
+/* Calls each(arg, k) for k = 0 … count-1, in parallel likewise, whatever they cost. */
+void parallel_each(unsigned count, void (*each)(void *arg, unsigned k), void *arg);
 
 #endif

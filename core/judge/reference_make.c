@@ -243,27 +243,27 @@ struct asking {
 	const struct making *m;
 	const struct plan *plan;
 	struct perturbed *list;
-	size_t n;
-	uint64_t elements;
 };
 
-static void ask_part(void *arg, unsigned k, uint64_t from, uint64_t to)
+static void ask_one(void *arg, unsigned k)
 {
 	const struct asking *a = arg;
-	size_t end = to - from == a->elements ? a->n : (size_t)k + 1;
-	for (size_t i = k; i < end && i < a->n; i++) {
-		struct perturbed *p = &a->list[i];
-		p->rc = ask(a->m, a->plan, &p->input, &p->answer, &p->why);
-	}
+	struct perturbed *p = &a->list[k];
+	p->rc = ask(a->m, a->plan, &p->input, &p->answer, &p->why);
 }
 
-/* Large arrays keep one process busy with copying alone, so the oracle is asked by several. */
-static void ask_together(const struct making *m, const struct plan *plan, struct perturbed *list, size_t n)
+/* Large arrays keep one process busy with copying alone, so the oracle is asked by several; for small ones none is worth its start. */
+static void ask_all(const struct making *m, const struct plan *plan, struct perturbed *list, size_t n)
 {
-	struct asking a = { m, plan, list, n, 0 };
+	struct asking a = { m, plan, list };
+	uint64_t elements = 0;
 	for (size_t i = 0; i < plan->buffer_count; i++)
-		a.elements += plan_is_input(&plan->buffers[i]) ? plan_buffer_logical(&plan->buffers[i]) : 0;
-	parallel_for(a.elements, ask_part, &a);
+		elements += plan_is_input(&plan->buffers[i]) ? plan_buffer_logical(&plan->buffers[i]) : 0;
+	if (parallel_is_worth(elements))
+		parallel_each((unsigned)n, ask_one, &a);
+	else
+		for (unsigned i = 0; i < n; i++)
+			ask_one(&a, i);
 }
 
 static int run_perturbed(struct making *m, struct trial *t, struct err *e)
@@ -272,7 +272,7 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 	size_t n = list_perturbed(m, list);
 	int rc = 0;
 	if (t->worker == NULL)
-		ask_together(m, t->variant->plan, list, n);
+		ask_all(m, t->variant->plan, list, n);
 	for (size_t i = 0; i < n; i++) {
 		struct perturbed *p = &list[i];
 		if (rc == 0 && p->rc < 0) {

@@ -20,8 +20,20 @@ static void look(void *arg, unsigned k, uint64_t from, uint64_t to)
 		s->times[i]++;
 }
 
+static void count_one(void *arg, unsigned k)
+{
+	unsigned char *times = arg;
+	times[k]++;
+}
+
 int main(void)
 {
+	unsigned char times[41] = { 0 };
+	unsigned wrong_items = 0;
+	parallel_each(40, count_one, times);
+	for (unsigned k = 0; k < 40; k++)
+		wrong_items += times[k] != 1;
+	is_int(wrong_items + times[40], 0, "each of 40 items is done once, and no other");
 	static const uint64_t counts[] = { 0, 1, 17, (1 << 18) - 1, 1 << 18, (1 << 20) + 7 };
 	for (size_t c = 0; c < MEM_COUNT(counts); c++) {
 		struct seen once = { .times = mem_new(counts[c] + 1, 1) }, again = { .times = mem_new(counts[c] + 1, 1) };
