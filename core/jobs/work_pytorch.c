@@ -9,11 +9,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/order.h"
 #include "core/judge/oracle.h"
 #include "core/measure/ceiling.h"
 #include "core/measure/compare.h"
-#include "core/measure/energy.h"
 
 enum { POISON = 0xFF, BLOCK = 5, BLOCKS_MIN = 4, BLOCKS_MAX = 16, TRIES = 4, FLUSH_MIN = 64 << 20 };
 #define FORGET_NS                                                                                                                  \
@@ -135,14 +133,6 @@ struct turns {
 	struct trial_paired paired;                          /* a and b as a comparison */
 };
 
-static double median(const double *values, size_t n)
-{
-	double sorted[BLOCKS_MAX * BLOCK];
-	memcpy(sorted, values, n * sizeof *values);
-	qsort(sorted, n, sizeof *sorted, order_doubles);
-	return (sorted[(n - 1) / 2] + sorted[n / 2]) / 2;
-}
-
 static int time_ours(struct turns *x, double *ns, struct err *e)
 {
 	struct trial_times times = { .disturbed = true };
@@ -168,24 +158,23 @@ static int time_ours(struct turns *x, double *ns, struct err *e)
 static void conclude(struct turns *x, size_t blocks)
 {
 	double logs[BLOCKS_MAX];
-	struct weighing w = { .verdict = NULL };
+	double ratio, low, high;
 	for (size_t i = 0; i < blocks; i++)
-		logs[i] = log(median(x->b + i * BLOCK, BLOCK) / median(x->a + i * BLOCK, BLOCK));
-	energy_conclude(logs, blocks, &w);
-	free(w.verdict);
+		logs[i] = log(trial_median(x->b + i * BLOCK, BLOCK) / trial_median(x->a + i * BLOCK, BLOCK));
+	compare_interval(logs, blocks, &ratio, &low, &high);
 	x->paired = (struct trial_paired){ .a = x->a,
 					   .b = x->b,
 					   .count = blocks * BLOCK,
-					   .a_ns = median(x->a, blocks * BLOCK),
-					   .b_ns = median(x->b, blocks * BLOCK),
-					   .ratio = w.ratio,
-					   .low = w.low,
-					   .high = w.high,
+					   .a_ns = trial_median(x->a, blocks * BLOCK),
+					   .b_ns = trial_median(x->b, blocks * BLOCK),
+					   .ratio = ratio,
+					   .low = low,
+					   .high = high,
 					   .margin = COMPARE_MARGIN };
-	x->paired.verdict = w.high < 1 - COMPARE_MARGIN                                 ? WIRE_FASTER
-			    : w.low > 1 + COMPARE_MARGIN                                ? WIRE_SLOWER
-			    : w.low > 1 - COMPARE_MARGIN && w.high < 1 + COMPARE_MARGIN ? WIRE_SAME
-											: WIRE_UNCLEAR;
+	x->paired.verdict = high < 1 - COMPARE_MARGIN                               ? WIRE_FASTER
+			    : low > 1 + COMPARE_MARGIN                              ? WIRE_SLOWER
+			    : low > 1 - COMPARE_MARGIN && high < 1 + COMPARE_MARGIN ? WIRE_SAME
+										    : WIRE_UNCLEAR;
 }
 
 static int take_turns(struct turns *x, unsigned way, struct err *e)
@@ -282,7 +271,7 @@ static int time_all(struct beside *b, struct trial *t, const struct params *para
 	}
 	if (rc == 0 && !isfinite(s->median_ns)) {
 		rc = time_ours(&x, x.a, e);
-		s->median_ns = rc == 0 ? median(x.a, BLOCK) : NAN;
+		s->median_ns = rc == 0 ? trial_median(x.a, BLOCK) : NAN;
 	}
 	oracle_timer_end(x.timer);
 	free(device);

@@ -1,6 +1,7 @@
 /* compare: pairwise timing of two configurations; see compare.h. */
 #include "core/measure/compare.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -178,4 +179,25 @@ int compare_run(const struct eval *ev, struct compare_request *q, struct db *db,
 	variant_fini(&v[0]);
 	variant_fini(&v[1]);
 	return rc;
+}
+
+/* The 97.5 % quantile of Student's t by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5); 2.262 for 9. */
+static double student(double freedom)
+{
+	const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
+	return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
+	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
+}
+
+void compare_interval(const double *logs, size_t n, double *ret_ratio, double *ret_low, double *ret_high)
+{
+	double mean = 0, squares = 0;
+	for (size_t i = 0; i < n; i++)
+		mean += logs[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (logs[i] - mean) * (logs[i] - mean);
+	double half = student((double)n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
+	*ret_ratio = exp(mean);
+	*ret_low = exp(mean - half);
+	*ret_high = exp(mean + half);
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "core/measure/compare.h"
 #include "core/record/metric.h"
 
 #define MOMENT_NS (500 * CLOCK_MS) /* of a figure beside a time */
@@ -96,25 +97,9 @@ int energy_record(const struct eval *ev, const struct energy_subject *s, struct 
 
 /* --- two of them ------------------------------------------------------------------------------------------------------ */
 
-/* The 97.5 % quantile of Student's t by the Cornish-Fisher series (Abramowitz and Stegun 26.7.5); 2.262 for 9. */
-static double student(double freedom)
-{
-	const double z = 1.959964, z3 = z * z * z, z5 = z3 * z * z, z7 = z5 * z * z;
-	return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom) +
-	       (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * freedom * freedom * freedom);
-}
-
 void energy_conclude(const double *logs, size_t n, struct weighing *w)
 {
-	double mean = 0, squares = 0;
-	for (size_t i = 0; i < n; i++)
-		mean += logs[i] / (double)n;
-	for (size_t i = 0; i < n; i++)
-		squares += (logs[i] - mean) * (logs[i] - mean);
-	double half = student((double)n - 1) * sqrt(squares / (double)(n - 1) / (double)n);
-	w->ratio = exp(mean);
-	w->low = exp(mean - half);
-	w->high = exp(mean + half);
+	compare_interval(logs, n, &w->ratio, &w->low, &w->high);
 	free(w->verdict);
 	w->verdict = mem_str(w->high < 1 - TIE ? "less" : w->low > 1 + TIE ? "more" : "unclear");
 }

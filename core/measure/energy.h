@@ -38,7 +38,7 @@ enum { ENERGY_ALTERNATIONS = 10 };
  * that is too short or has no joules is -ERR_UNSUPPORTED. comparison_weighing_fini. */
 int energy_pair(struct trial *a, struct trial *b, const char *objective, double times, struct weighing *ret_weighing,
 		struct err *e);
-/* Ratio, its 95 % interval (Student's t) and the verdict from the natural logarithms of n >= 2 ratios. */
+/* Ratio, its interval (compare_interval) and the verdict from the natural logarithms of n >= 2 ratios. */
 void energy_conclude(const double *logs, size_t n, struct weighing *io_weighing);
 /* The row beside a comparison's, and a metric for either side. to->checkpoint is not used. */
 int energy_keep(const struct evidence *to, const struct energy_subject *a, const struct energy_subject *b,

@@ -279,7 +279,7 @@ static double middle(const double *sorted, size_t n)
 	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-static double median_of(const double *values, size_t n)
+double trial_median(const double *values, size_t n)
 {
 	double *sorted = to_sorted(values, n), m = middle(sorted, n);
 	free(sorted);
@@ -487,8 +487,8 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 		};
 		take_left(a, p.left_a, p.left_a_count);
 		take_left(b, p.left_b, p.left_b_count);
-		ret_paired->a_ns = median_of(ret_paired->a, ret_paired->count);
-		ret_paired->b_ns = median_of(ret_paired->b, ret_paired->count);
+		ret_paired->a_ns = trial_median(ret_paired->a, ret_paired->count);
+		ret_paired->b_ns = trial_median(ret_paired->b, ret_paired->count);
 		if (p.disturbed)
 			tell_cause(p.conditions, p.pair_count, ret_paired->cause);
 	}

@@ -126,6 +126,8 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 void trial_paired_fini(struct trial_paired *p);
 /* The pairs' times of one of the two (b: the second) as figures of its own; borrowed from p, so do not call trial_times_fini. */
 void trial_paired_times(const struct trial_paired *p, bool b, struct trial_times *ret_times);
+/* Of n >= 1 values, which need not be in order. */
+double trial_median(const double *values, size_t n);
 /* "faster", "slower", "same", "unclear". Static storage. */
 const char *trial_verdict_name(enum wire_verdict verdict);
 
