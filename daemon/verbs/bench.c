@@ -11,8 +11,6 @@
 #include "core/judge/oracle.h"
 #include "daemon/verbs/verbs.h"
 
-enum { MOST = 1000000000 };
-
 static int bench_run(const struct verb_line *line)
 {
 	struct err e = ERR_INIT;
@@ -20,9 +18,8 @@ static int bench_run(const struct verb_line *line)
 	ssize_t n = readlink("/proc/self/exe", own, sizeof own);
 	char *peakd = n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
 	json_t *options = json_pack("{s:s, s:s}", "folder", line->words[0], "db", line->db);
-	verbs_copy(line, options, "backend", "device", "batch", "model", "reviewer", "policy", "workloads", "calls", "experiments",
-		   "tokens", "seconds", "device-seconds", "money", "price-in", "price-out", "roof", "tune", "samples", "seed",
-		   "without", "together", "json", "svg", "html", NULL);
+	verbs_copy(line, options, "backend", "device", "batch", "model", "reviewer", "policy", "workloads", "without", VERBS_BOUNDS,
+		   "together", "json", "svg", "html", NULL);
 	char *text = json_dumps(options, JSON_COMPACT);
 	char *const argv[] = { (char *)oracle_python(),
 			       (char *)"-IBc",
@@ -76,21 +73,8 @@ const struct verb bench_verb = {
 			{ "html", "FILE", "writes a report there" },
 			{ NULL, NULL, NULL },
 		},
-	.numbers = (const struct verb_number[]){ { "workloads", 1, 64 },
-						 { "together", 1, 64 },
-						 { "calls", 1, MOST },
-						 { "experiments", 1, MOST },
-						 { "tokens", 1, MOST },
-						 { "seconds", 1, MOST },
-						 { "device-seconds", 1, MOST },
-						 { "tune", 1, MOST },
-						 { "samples", 1, MOST },
-						 { "seed", 0, MOST },
-						 { "money", 0, 0 },
-						 { "price-in", 0, 0 },
-						 { "price-out", 0, 0 },
-						 { "roof", 0, 0 },
-						 { NULL, 0, 0 } },
+	.numbers =
+		(const struct verb_number[]){ { "workloads", 1, 64 }, { "together", 1, 64 }, VERBS_BOUND_NUMBERS, { NULL, 0, 0 } },
 	.min_words = 1,
 	.max_words = 1,
 	.run = bench_run,

@@ -12,8 +12,6 @@
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
-enum { MOST = 1000000000 };
-
 static int list_policies(void)
 {
 	for (size_t i = 0; policy_table[i]; i++)
@@ -147,8 +145,7 @@ static int run(const struct verb_line *line)
 		return misused(line, "one checkpoint to start from, or explain and a job");
 	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
 	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "objective", "without", "batch",
-		   "continue", "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples", "seed", "money",
-		   "price-in", "price-out", "roof", "resume", NULL);
+		   "continue", "resume", VERBS_BOUNDS, NULL);
 	return verbs_call(line, "optimize", arguments, NULL);
 }
 
@@ -195,20 +192,7 @@ const struct verb optimize_verb = {
 			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },
 		},
-	.numbers = (const struct verb_number[]){ { "calls", 1, MOST },
-						 { "experiments", 1, MOST },
-						 { "tokens", 1, MOST },
-						 { "seconds", 1, MOST },
-						 { "device-seconds", 1, MOST },
-						 { "tune", 1, MOST },
-						 { "samples", 1, MOST },
-						 { "seed", 0, MOST },
-						 { "seeds", 1, 100000 },
-						 { "money", 0, 0 },
-						 { "price-in", 0, 0 },
-						 { "price-out", 0, 0 },
-						 { "roof", 0, 0 },
-						 { NULL, 0, 0 } },
+	.numbers = (const struct verb_number[]){ { "seeds", 1, 100000 }, VERBS_BOUND_NUMBERS, { NULL, 0, 0 } },
 	.min_words = 0,
 	.max_words = 2,
 	.run = run,

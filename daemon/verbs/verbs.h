@@ -19,6 +19,15 @@ extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_comp
 extern const struct verb optimize_verb, import_verb, bench_verb, run_verb, study_verb, knowledge_verb, trajectories_verb, drain_verb, selftest_verb,
 	vacuum_verb, backup_verb, backup_check_verb;
 
+/* What bounds a search, in `optimize` and in `bench`: for verbs_copy, and for a verb's `numbers`. */
+enum { VERBS_MOST = 1000000000 };
+#define VERBS_BOUNDS                                                                                                               \
+	"calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples", "seed", "money", "price-in", "price-out", \
+		"roof"
+#define VERBS_BOUND_NUMBERS                                                                                                        \
+	{ "calls", 1, VERBS_MOST }, { "experiments", 1, VERBS_MOST }, { "tokens", 1, VERBS_MOST }, { "seconds", 1, VERBS_MOST },    \
+		{ "device-seconds", 1, VERBS_MOST }, { "tune", 1, VERBS_MOST }, { "samples", 1, VERBS_MOST },                       \
+		{ "seed", 0, VERBS_MOST }, { "money", 0, 0 }, { "price-in", 0, 0 }, { "price-out", 0, 0 }, { "roof", 0, 0 }
 /* Copies the options that were given into tool arguments of the same name, with '-' as '_': flags as true, those of the verb's `numbers` as
  * numbers. The list ends with NULL. */
 void verbs_copy(const struct verb_line *line, json_t *arguments, const char *option, ...) __attribute__((sentinel));
