@@ -353,21 +353,21 @@ class Module:
         return [x for shape in found for x in shape] + [limit for _, limit in ranges if limit is not None]
 
 
-def columns(module, name, base):
-    """For each of module.extents() that depends on this size the points (size, extent), with `base` first; else None.
+def formulas_of(module, name, base, plain):
+    """For each of module.extents() whether it depends on this size, and its formula (a, b, s), where there is one.
 
     A quotient's steps are told apart from another's only at their edges. So where a formula fits, the sizes beside its next step are
     tried, too, until it holds there."""
-    tried = {}
+    tried = {base[name]: plain}
 
     def extents(value):
         if value not in tried:
             tried[value] = module.extents({**base, name: value})
         return tried[value]
 
-    def points(i):
-        return sorted((value, found[i]) for value, found in tried.items())
-    for step in (*range(STEPS + 1), *FAR):
+    def fit_of(i):
+        return fits(sorted((value, found[i]) for value, found in tried.items()))
+    for step in (*range(1, STEPS + 1), *FAR):
         try:
             extents(base[name] + step)
         except Refused:
@@ -376,18 +376,17 @@ def columns(module, name, base):
             if step not in FAR:
                 raise Changes([name]) from None
     try:
-        for i in range(len(tried[base[name]])):
-            while (fit := fits(points(i))) and fit[0] and fit[2] > 1:
+        for i in range(len(plain)):
+            while (fit := fit_of(i)) and fit[0] and fit[2] > 1:
                 a, b, s = fit
-                last = max(tried)
-                edge = next(x for x in range(base[name] + STEPS + 1, last + s + 2) if (a * x + b) // s != (a * (x - 1) + b) // s)
+                edge = next(x for x in range(base[name] + STEPS + 1, max(tried) + s + 2) if (a * x + b) // s != (a * (x - 1) + b) // s)
                 if extents(edge)[i] == (a * edge + b) // s and extents(edge - 1)[i] == (a * (edge - 1) + b) // s:
                     break
     except Refused:
         raise
     except Exception:  # it does not run there: what is known must do
         pass
-    return [points(i) if len({found[i] for found in tried.values()}) > 1 else None for i in range(len(tried[base[name]]))]
+    return [(len({found[i] for found in tried.values()}) > 1, fit_of(i)) for i in range(len(plain))]
 
 
 def formulas(module, names, base):
@@ -395,9 +394,9 @@ def formulas(module, names, base):
     plain = module.extents(base)
     depends = [[] for _ in plain]
     for name in names:
-        for i, column in enumerate(columns(module, name, base)):
-            if column:
-                depends[i].append((name, fits(column)))
+        for i, (does, fit) in enumerate(formulas_of(module, name, base, plain)):
+            if does:
+                depends[i].append((name, fit))
     texts = []
     for i, found in enumerate(depends):
         if not found:
