@@ -28,9 +28,9 @@ optimize() # optimize OPTIONS
 }
 drain()
 {
-	rm -rf "$T/work"
-	timeout 60 "$peakd" drain export "$T/work" --db "$db" >"$T/drain" 2>&1 && timeout 300 "$peakd" drain run "$T/work" >>"$T/drain" 2>&1 &&
-		timeout 60 "$peakd" drain merge "$T/work" --db "$db" >>"$T/drain" 2>&1
+	rm -rf "$T/bundle"
+	timeout 60 "$peakd" drain export "$T/bundle" --db "$db" >"$T/drain" 2>&1 && timeout 300 "$peakd" drain run "$T/bundle" >>"$T/drain" 2>&1 &&
+		timeout 60 "$peakd" drain merge "$T/bundle" --db "$db" >>"$T/drain" 2>&1
 }
 optimize --experiments 2
 ok $? "a search that times elsewhere ends when it must wait" "$(cat "$T/err")"
@@ -45,7 +45,7 @@ pairs='SELECT a.hash, b.hash, c.sizes, a_params, b_params, ratio, low, high, hex
 	FROM comparison c JOIN checkpoint a ON a.id = a_id JOIN checkpoint b ON b.id = b_id ORDER BY c.created_ms, c.id'
 [ -n "$(sqlite3 "$db" "$pairs")" ]
 ok $? "pairs that were timed elsewhere are merged"
-is "$(sqlite3 "$db" "$pairs" | sort)" "$(sqlite3 "$T/work/jobs.peakdb" "$pairs" | sort)" "with their evidence"
+is "$(sqlite3 "$db" "$pairs" | sort)" "$(sqlite3 "$T/bundle/jobs.peakdb" "$pairs" | sort)" "with their evidence"
 optimize --experiments 1 --continue "$first"
 ok $? "the search continues" "$(cat "$T/err")"
 is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[.decisions[0:4][] | .outcome] | [.[0] == "measured", any(. == "waiting")]')" \
