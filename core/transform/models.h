@@ -1,9 +1,13 @@
-/* models: the models that a daemon may ask, by name. Written from configuration, at the start and at a reload; read by transform jobs.
- * A specification is one line of text:  replay:NAME                  recordings in a folder of that name (searched in the recording
- * folders), or a path with '/' openai:URL?model=M&…         OpenAI-compatible chat completions below URL ("http://127.0.0.1:8080/v1")
- * anthropic:URL?model=M&…      Anthropic messages below URL  Options after '?': model (required), key_env (environment variable that
- * holds the key), key_credential (systemd credential), reasoning, temperature, max_tokens, old_max_tokens=1, retries, stall_s,
- * total_s, connect_s. Keys themselves are never part of it. */
+/* models: the models that a daemon may ask, by name. Written from configuration, at the start and at a reload; read by transform
+ * jobs. A specification is one line of text:
+ *
+ *   replay:NAME                  recordings in a folder of that name (searched in the recording folders), or a path with '/'
+ *   openai:URL?model=M&…         OpenAI-compatible chat completions below URL ("http://127.0.0.1:8080/v1")
+ *   anthropic:URL?model=M&…      Anthropic messages below URL
+ *
+ * Options after '?': model (required), key_env (environment variable that holds the key), key_credential (systemd credential),
+ * reasoning, temperature, max_tokens, old_max_tokens=1, retries, stall_s, total_s, connect_s. Keys themselves are never part of it.
+ */
 #ifndef PEAKD_CORE_TRANSFORM_MODELS_H
 #define PEAKD_CORE_TRANSFORM_MODELS_H
 
