@@ -8,8 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
 #include "core/record/checkpoint.h"
+#include "core/record/event.h"
+#include "core/record/measurement.h"
 #include "core/record/store.h"
+#include "core/record/validation.h"
+#include "core/record/workflow.h"
 
 struct fixture {
 	char folder[256];    /* fresh, removed by fixture_fini */
@@ -83,6 +88,55 @@ static int64_t fixture_checkpoint(struct fixture *f, const char *context, int64_
 	if (checkpoint_add(f->db, &c, context, &id, &e) < 0)
 		printf("# %s\n", e.text);
 	return id;
+}
+
+/* As the daemon does, in one transaction: a further checkpoint on the workflow "line" with its evidence, the workflow's head and an event of
+ * the job. *head becomes the checkpoint's number. */
+__attribute__((unused))
+static int fixture_commit(struct db *db, const char *job, int n, int64_t *head, struct err *e)
+{
+	char *context = mem_fmt("%d %0*d", n, 3000 + n % 5000, n);
+	struct checkpoint c = { .kernel = "k", .backend = "cuda", .parents = head, .parent_count = 1, .by = "edit",
+	                        .status = CHECKPOINT_ACCEPTED };
+	struct validation v = { .validator = "outputs", .device = "gpu", .sizes = "n=1", .params = "n=1",
+	                        .size_kind = "input", .verdict = VALIDATION_PASSED };
+	struct measurement m = { .device = "gpu", .sizes = "n=1", .params = "n=1", .status = MEASUREMENT_OK,
+	                         .median_ns = 1, .cold = true };
+	int64_t id = 0;
+	int rc = store_begin(db, e);
+	if (rc == 0) {
+		rc = checkpoint_add(db, &c, context, &id, e);
+		v.checkpoint = m.checkpoint = id;
+		if (rc >= 0)
+			rc = validation_add(db, &v, e);
+		m.validation = v.id;
+		if (rc >= 0)
+			rc = measurement_add(db, &m, e);
+		if (rc >= 0)
+			rc = workflow_append(db, "line", id, e);
+		if (rc >= 0)
+			rc = event_append(db, job, &(struct event){ .kind = "checkpoint", .progress = n }, NULL, e);
+		rc = store_end(db, rc, e);
+	}
+	free(context);
+	if (rc >= 0)
+		*head = id;
+	return rc;
+}
+
+/* 0 when a checkpoint that fixture_commit made is there with its context and evidence. */
+__attribute__((unused))
+static int fixture_look(struct db *db, int64_t id, struct err *e)
+{
+	char *context = NULL;
+	struct measurement m;
+	int rc = checkpoint_context(db, id, &context, e);
+	if (rc >= 0)
+		rc = measurement_best(db, &(struct measurement_query){ .checkpoint = id }, &m, e);
+	if (rc >= 0)
+		measurement_fini(&m);
+	free(context);
+	return rc < 0 ? rc : 0;
 }
 
 #endif

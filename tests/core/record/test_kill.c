@@ -1,53 +1,17 @@
-/* core/record: killing the process at any instant loses no committed checkpoint. A child commits checkpoints as the
+/* core/record: killing the process at any instant loses no committed checkpoint. `test_kill N` kills N times. A child commits checkpoints as the
  * daemon does (checkpoint, evidence, head of the workflow and event in one transaction) and prints the number of each
  * after its commit; it is killed at a random moment; whatever it printed must be there, whole. */
 #include <signal.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "base/mem.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
-#include "core/record/measurement.h"
-#include "core/record/query.h"
-#include "core/record/validation.h"
 #include "core/record/workflow.h"
 #include "fixture.h"
 #include "tap.h"
 
 enum { ROUNDS = 20 };
-
-/* One checkpoint after another on the workflow "line"; its number goes to the pipe once it is committed. */
-static int commit_one(struct db *db, const char *job, int n, int64_t *head, struct err *e)
-{
-	char *context = mem_fmt("%d %0*d", n, 3000 + n % 5000, n);
-	struct checkpoint c = { .kernel = "k", .backend = "cuda", .parents = head, .parent_count = 1, .by = "edit",
-	                        .status = CHECKPOINT_ACCEPTED };
-	struct validation v = { .validator = "outputs", .device = "gpu", .sizes = "n=1", .params = "n=1",
-	                        .size_kind = "input", .verdict = VALIDATION_PASSED };
-	struct measurement m = { .device = "gpu", .sizes = "n=1", .params = "n=1", .status = MEASUREMENT_OK,
-	                         .median_ns = 1, .cold = true };
-	int64_t id = 0;
-	int rc = store_begin(db, e);
-	if (rc == 0) {
-		rc = checkpoint_add(db, &c, context, &id, e);
-		v.checkpoint = m.checkpoint = id;
-		if (rc >= 0)
-			rc = validation_add(db, &v, e);
-		m.validation = v.id;
-		if (rc >= 0)
-			rc = measurement_add(db, &m, e);
-		if (rc >= 0)
-			rc = workflow_append(db, "line", id, e);
-		if (rc >= 0)
-			rc = event_append(db, job, &(struct event){ .kind = "checkpoint", .progress = n }, NULL, e);
-		rc = store_end(db, rc, e);
-	}
-	free(context);
-	if (rc >= 0)
-		*head = id;
-	return rc;
-}
 
 __attribute__((noreturn))
 static void write_until_killed(const char *path, const char *job, int out)
@@ -62,7 +26,7 @@ static void write_until_killed(const char *path, const char *job, int out)
 	if (rc == 0)
 		rc = workflow_resolve(db, "line", &head, &e);
 	for (int n = (int)getpid() * 100; rc >= 0; n++) {
-		rc = commit_one(db, job, n, &head, &e);
+		rc = fixture_commit(db, job, n, &head, &e);
 		if (rc >= 0 && write(out, &head, sizeof head) != sizeof head)
 			break;
 	}
@@ -80,17 +44,11 @@ struct totals {
 static void check_one(struct fixture *f, int64_t id, struct totals *t)
 {
 	struct err e = ERR_INIT;
-	char *context = NULL;
-	struct measurement m;
 	t->printed++;
-	if (checkpoint_context(f->db, id, &context, &e) < 0
-	    || measurement_best(f->db, &(struct measurement_query){ .checkpoint = id }, &m, &e) < 0) {
+	if (fixture_look(f->db, id, &e) < 0) {
 		printf("# %s\n", e.text);
 		t->missing++;
-	} else {
-		measurement_fini(&m);
 	}
-	free(context);
 }
 
 /* wait_first: not before a first commit, so that also slow machines get somewhere. */
@@ -130,8 +88,9 @@ static void run_round(struct fixture *f, const char *job, bool wait_first, unsig
 	fixture_close(f);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
 	struct fixture f;
 	struct err e = ERR_INIT;
 	struct totals t = { .printed = 0 };
@@ -140,12 +99,12 @@ int main(void)
 	is_int(workflow_create(f.db, "line", fixture_checkpoint(&f, "root", 0), &e), 0, "a workflow to write to");
 	is_int(job_create(f.db, "test", "x", &job, &e), 0, "and a job");
 	fixture_close(&f);
-	for (int i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < rounds; i++) {
 		unsigned random;
 		hash_random(&random, sizeof random);
 		run_round(&f, job, i % 2, random, &t);
 	}
-	ok(t.printed >= ROUNDS / 2, "writers committed %lld checkpoints in %d rounds", (long long)t.printed, ROUNDS);
+	ok(t.printed >= rounds / 2, "writers committed %lld checkpoints in %d rounds", (long long)t.printed, rounds);
 	is_int(t.missing, 0, "every one that was committed is there, with its evidence");
 	is_int(t.unsound, 0, "the database is sound after every kill");
 	is_int(t.ended, 0, "every writer worked until it was killed");
