@@ -25,6 +25,7 @@
 #include "daemon/pages.h"
 #include "daemon/service.h"
 #include "daemon/socket.h"
+#include "daemon/successor.h"
 #include "mcp/http.h"
 
 enum {
@@ -53,6 +54,7 @@ struct serve {
 	struct store_claim claim;
 	struct service_sockets lent; /* by systemd */
 	int signals;                 /* signalfd */
+	char *successor;             /* the binary that takes over; NULL: none does */
 	int64_t idle_ns;             /* --idle-exit; 0: never */
 };
 
@@ -208,6 +210,7 @@ static int take_signals(struct serve *s, struct err *e)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR2);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is a failed write, as on a full disk */
@@ -265,12 +268,14 @@ static int start(struct serve *s, struct err *e)
 		rc = service_sockets(&s->lent, e);
 	if (rc == 0)
 		rc = s->lent.local ? socket_path_of(s->lent.local, &s->socket, e) : socket_path(s->line->db, &s->socket, e);
+	if (rc == 0 && s->lent.note)
+		s->claim = (struct store_claim){ .note_fd = s->lent.note, .database_fd = s->lent.database };
 	if (rc == 0)
 		rc = store_lock(s->line->db, s->socket, &s->claim, e);
 	if (rc == 0)
 		rc = app_new(&config, &s->app, e);
 	if (rc == 0)
-		rc = sockets_start(s->app->mcp, s->socket, s->lent.local, &s->sockets, e);
+		rc = sockets_start(s->app->mcp, s->socket, s->lent.local, s->lent.local && !s->lent.own, &s->sockets, e);
 	if (rc == 0)
 		rc = start_http(s, s->lent.inet, e);
 	service_patience_free(patience);
@@ -359,6 +364,18 @@ static void reload(struct serve *s)
 	announce(s);
 }
 
+/* SIGUSR2: whether a new binary can take over. If not, this daemon goes on. */
+static bool find_successor(struct serve *s)
+{
+	struct err e = ERR_INIT;
+	if (successor_find(&s->successor, &e) < 0) {
+		log_error("no new binary takes over: %s", e.text);
+		return false;
+	}
+	log_info("%s takes over", s->successor);
+	return true;
+}
+
 /* False when the daemon is to end. */
 static bool take_signal(struct serve *s)
 {
@@ -368,6 +385,8 @@ static bool take_signal(struct serve *s)
 		reload(s);
 		return true;
 	}
+	if (info.ssi_signo == SIGUSR2)
+		return !find_successor(s);
 	log_info("ending: signal %u", info.ssi_signo);
 	return false;
 }
@@ -406,11 +425,24 @@ static void serve_until_told(struct serve *s)
 
 static void stop(struct serve *s)
 {
-	service_stopping();
-	app_end(s->app);
-	mcp_http_stop(s->http);
-	sockets_stop(s->sockets);
+	struct err e = ERR_INIT;
+	if (s->successor) {
+		service_reloading();
+		app_end(s->app);
+		s->lent.inet = mcp_http_pause(s->http);
+		s->lent.own = s->lent.own || s->lent.local == 0;
+		s->lent.local = sockets_pause(s->sockets);
+	} else {
+		service_stopping();
+		app_end(s->app);
+		mcp_http_stop(s->http);
+		sockets_stop(s->sockets);
+	}
 	app_free(s->app);
+	s->lent.note = s->claim.note_fd;
+	s->lent.database = s->claim.database_fd;
+	if (s->successor && successor_become(s->successor, &s->lent, &e) < 0)
+		log_error("serve: %s", e.text);
 	/* The lock is released last, because no other daemon may open the database before. */
 	store_unlock(&s->claim);
 	if (s->signals >= 0)
@@ -488,7 +520,8 @@ const struct verb serve_verb = {
 	.summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
 	.details = "Pages beside /mcp: /healthz, /metrics and /. Keys of models come from the environment variables or systemd\n"
 		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n"
-		   "SIGHUP reads the file of --config, models, token and certificate again; other settings need a restart.\n",
+		   "SIGHUP reads the file of --config, models, token and certificate again; other settings need a restart.\n"
+		   "SIGUSR2 starts the binary anew in the same process, for a new version: it takes sockets and locks over.\n",
 	.options = options,
 	.environment = environment,
 	.min_words = 0,

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -15,21 +16,29 @@
 
 int service_sockets(struct service_sockets *ret_sockets, struct err *e)
 {
-	*ret_sockets = (struct service_sockets){ 0, 0 };
-	int count = sd_listen_fds(1);
-	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
-		int *place = sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 ? &ret_sockets->local
+	char **names = NULL;
+	int count = sd_listen_fds_with_names(1, &names), rc = 0;
+	*ret_sockets = (struct service_sockets){ 0 };
+	for (int i = 0; i < count; i++) {
+		int fd = SD_LISTEN_FDS_START + i;
+		ret_sockets->own |= strcmp(names[i], SERVICE_OWN) == 0;
+		int *place = strcmp(names[i], SERVICE_NOTE) == 0                      ? &ret_sockets->note
+			     : strcmp(names[i], SERVICE_DATABASE) == 0                ? &ret_sockets->database
+			     : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 ? &ret_sockets->local
 			     : sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0  ? &ret_sockets->inet
 										: NULL;
-		if (place == NULL || *place)
-			return err_set(
+		if (rc == 0 && (place == NULL || *place))
+			rc = err_set(
 				e, ERR_INPUT,
 				"the service manager passed %d sockets, and number %d is neither the first Unix nor the first TCP "
 				"socket that listens: give peakd.socket one ListenStream= of each kind at most",
-				count, fd - SD_LISTEN_FDS_START + 1);
-		*place = fd;
+				count, i + 1);
+		if (rc == 0)
+			*place = fd;
+		free(names[i]);
 	}
-	return 0;
+	free(names);
+	return rc;
 }
 
 /* --- the start ------------------------------------------------------------------------------------------------------------- */

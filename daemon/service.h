@@ -3,15 +3,24 @@
 #ifndef PEAKD_DAEMON_SERVICE_H
 #define PEAKD_DAEMON_SERVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
 
-/* Sockets that listen already (socket activation, systemd/peakd.socket); 0: none. They stay open while the daemon restarts. */
+/* Names of the descriptors that a daemon leaves to its successor: sockets that it opened itself, and the locks of its database. */
+#define SERVICE_OWN "peakd-own"
+#define SERVICE_NOTE "peakd-note"
+#define SERVICE_DATABASE "peakd-database"
+
+/* Sockets that listen already (socket activation, systemd/peakd.socket, or successor.h); 0: none. They stay open while the daemon
+ * restarts. */
 struct service_sockets {
 	int local, inet;
+	int note, database; /* of struct store_claim; 0: none */
+	bool own;           /* the sockets are this daemon's own, to be removed at its end */
 };
-/* Takes the sockets over from the environment, so that no child gets them. -ERR_INPUT for a socket that the daemon cannot serve. */
+/* Takes the descriptors over from the environment, so that no child gets them. -ERR_INPUT for one that the daemon cannot use. */
 int service_sockets(struct service_sockets *ret_sockets, struct err *e);
 
 /* A thread that asks for more time to start (EXTEND_TIMEOUT_USEC), as long as this process computes or uses its disk: a migration may

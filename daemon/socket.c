@@ -217,7 +217,7 @@ static void add_peer_locked(struct sockets *s, int fd)
 	struct peer *p = MEM_NEW(struct peer);
 	p->owner = s;
 	p->fd = fd;
-	bool full = s->ending || s->clients >= CLIENTS_MAX;
+	bool full = s->clients >= CLIENTS_MAX;
 	/* The new thread's end needs the lock too, so it finds itself in the list. */
 	if (!full && pthread_create(&p->thread, NULL, serve_peer, p) == 0) {
 		p->next = s->peers;
@@ -234,7 +234,11 @@ static void add_peer_locked(struct sockets *s, int fd)
 static bool accept_one(struct sockets *s)
 {
 	lock_take(&s->lock);
-	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC), errnum = errno;
+	int fd = -1, errnum = EAGAIN;
+	if (!s->ending) { /* whoever waits at a socket that goes on listening is the next daemon's client */
+		fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+		errnum = errno;
+	}
 	if (fd >= 0)
 		add_peer_locked(s, fd);
 	lock_release(&s->lock);
@@ -273,10 +277,10 @@ static void *accept_thread(void *arg)
 static int listen_on(struct sockets *s, struct err *e)
 {
 	struct sockaddr_un address;
-	if (s->is_lent) {
+	if (s->listen_fd >= 0) {
 		/* Listening once more makes this process the peer that clients see. */
 		if (listen(s->listen_fd, BACKLOG) != 0 || fcntl(s->listen_fd, F_SETFL, O_NONBLOCK) != 0)
-			return err_sys(e, errno, "%s: the service manager's socket", s->path);
+			return err_sys(e, errno, "%s: the socket that listens already", s->path);
 		return 0;
 	}
 	int rc = open_socket(s->path, &address, &s->listen_fd, e);
@@ -289,12 +293,12 @@ static int listen_on(struct sockets *s, struct err *e)
 	return 0;
 }
 
-int sockets_start(struct mcp_server *server, const char *path, int listener, struct sockets **ret_sockets, struct err *e)
+int sockets_start(struct mcp_server *server, const char *path, int listener, bool lent, struct sockets **ret_sockets, struct err *e)
 {
 	struct sockets *s = MEM_NEW(struct sockets);
 	*s = (struct sockets){ .server = server,
 			       .path = mem_str(path),
-			       .is_lent = listener > 0,
+			       .is_lent = lent,
 			       .listen_fd = listener > 0 ? listener : -1,
 			       .last_ns = clock_now() };
 	lock_init(&s->lock, LOCK_LEAF);
@@ -356,12 +360,9 @@ static void shut_all_locked(struct sockets *s, int how)
 		shutdown(p->fd, how);
 }
 
-void sockets_stop(struct sockets *s)
+int sockets_pause(struct sockets *s)
 {
-	if (s == NULL)
-		return;
-	if (!s->is_lent)
-		unlink(s->path);
+	int fd = s->listen_fd;
 	lock_take(&s->lock);
 	s->ending = true;
 	/* Their threads see the end of input and finish the calls in flight; clients that do not read their answers are cut off. */
@@ -380,10 +381,19 @@ void sockets_stop(struct sockets *s)
 		close(p->fd);
 		free(p);
 	}
-	close(s->listen_fd);
 	close(s->wake_fd);
 	lock_bell_fini(&s->bell);
 	lock_fini(&s->lock);
 	free(s->path);
 	free(s);
+	return fd;
+}
+
+void sockets_stop(struct sockets *s)
+{
+	if (s == NULL)
+		return;
+	if (!s->is_lent)
+		unlink(s->path);
+	close(sockets_pause(s));
 }

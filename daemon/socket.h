@@ -19,8 +19,8 @@ int socket_connect(const char *path, int *ret_fd, struct err *e);
 struct sockets;
 
 /* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. `listener`, if not
- * 0, is a socket at this path that listens already: neither it nor its name is removed. The server is borrowed until sockets_stop. */
-int sockets_start(struct mcp_server *server, const char *path, int listener, struct sockets **ret_sockets, struct err *e);
+ * 0, is a socket at this path that listens already; lent: its name is not removed. The server is borrowed until sockets_stop. */
+int sockets_start(struct mcp_server *server, const char *path, int listener, bool lent, struct sockets **ret_sockets, struct err *e);
 /* The path of a socket that listens already. free(). */
 int socket_path_of(int listener, char **ret_path, struct err *e);
 /* The number of connected clients; *ret_last_ns: the monotonic time since which there has been none, or now. */
@@ -30,5 +30,7 @@ unsigned sockets_clients(struct sockets *s, int64_t *ret_last_ns);
 bool sockets_retire(struct sockets *s);
 /* Disconnects all clients, waits for their threads, removes the socket. NULL is allowed. */
 void sockets_stop(struct sockets *s);
+/* The same, but returns the socket, which goes on listening under its name: clients wait there for another sockets_start. */
+int sockets_pause(struct sockets *s);
 
 #endif

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "mcp/http_inner.h"
 
-enum { IDLE_S = 60, HEADERS_MAX = 16 * 1024, BACKLOG = 1024, STOP_S = 3 };
+enum { IDLE_S = 60, HEADERS_MAX = 16 * 1024, BACKLOG = 1024, STOP_S = 3, GRACE_MS = 250 };
 
 /* --- POST ------------------------------------------------------------------------------------------------------- */
 
@@ -367,9 +367,13 @@ int mcp_http_pause(struct mcp_http *http)
 	if (http == NULL)
 		return -1;
 	int fd = MHD_quiesce_daemon(http->daemon); /* from now on nothing is accepted, and the socket is ours */
+	int64_t deadline = clock_now() + GRACE_MS * CLOCK_MS;
+	do /* at least once: the network thread may be accepting right now */
+		clock_sleep(5 * CLOCK_MS);
+	while (http_connections_silent(http) > 0 && clock_now() < deadline);
 	atomic_store(&http->stopping, 1);
 	mcp_server_end_subscriptions(http->server, NULL);
-	int64_t deadline = clock_now() + STOP_S * CLOCK_S;
+	deadline = clock_now() + STOP_S * CLOCK_S;
 	while (http_connections_end_streams(http) > 0 && clock_now() < deadline)
 		clock_sleep(5 * CLOCK_MS);
 	MHD_stop_daemon(http->daemon);

@@ -102,6 +102,16 @@ void http_connections_watch(struct http_exchange *x, int on)
 	lock_release(&x->http->lock);
 }
 
+size_t http_connections_silent(struct mcp_http *http)
+{
+	size_t n = 0;
+	lock_take(&http->lock);
+	for (const struct http_connection *c = http->all; c; c = c->next)
+		n += !c->has_asked && !c->is_doomed;
+	lock_release(&http->lock);
+	return n;
+}
+
 size_t http_connections_end_streams(struct mcp_http *http)
 {
 	lock_take(&http->lock);

@@ -165,6 +165,8 @@ void http_connections_notify(void *http, struct MHD_Connection *mhd, void **cont
 void http_connections_set_idle(struct http_exchange *x, int idle);
 /* Looks after the client of an exchange, or not any more. */
 void http_connections_watch(struct http_exchange *x, int on);
+/* How many connections have not sent anything yet. */
+size_t http_connections_silent(struct mcp_http *http);
 /* Ends every watched stream; returns how many exchanges are still open. */
 size_t http_connections_end_streams(struct mcp_http *http);
 

@@ -605,13 +605,13 @@ static int lock_file(const char *path, int fd, bool database, struct err *e)
 	return -ERR_CONFLICT;
 }
 
-int store_lock(const char *path, const char *note, struct store_claim *ret_claim, struct err *e)
+int store_lock(const char *path, const char *note, struct store_claim *io_claim, struct err *e)
 {
-	struct store_claim c = STORE_CLAIM_INIT;
-	int rc = open_beside(path, ".lock", O_RDWR | O_CREAT, &c.note_fd, e);
+	struct store_claim c = *io_claim;
+	int rc = c.note_fd < 0 ? open_beside(path, ".lock", O_RDWR | O_CREAT, &c.note_fd, e) : 0;
 	if (rc == 0)
 		rc = lock_file(path, c.note_fd, false, e);
-	if (rc == 0)
+	if (rc == 0 && c.database_fd < 0)
 		rc = open_beside(path, "", O_RDWR | O_CREAT, &c.database_fd, e);
 	if (rc == 0)
 		rc = lock_file(path, c.database_fd, true, e);
@@ -619,8 +619,7 @@ int store_lock(const char *path, const char *note, struct store_claim *ret_claim
 		rc = write_holder(c.note_fd, path, note, e);
 	if (rc < 0)
 		store_unlock(&c);
-	else
-		*ret_claim = c;
+	*io_claim = c;
 	return rc;
 }
 

@@ -83,9 +83,9 @@ struct store_claim {
 	}
 
 /* Claims the database; makes an empty file where there is none. `note` is one line for those who find it claimed (the daemon's
- * socket), may be NULL. Claim before store_open and unlock after store_close: closing a descriptor of the file ends the locks that
+ * socket), may be NULL. *io_claim is STORE_CLAIM_INIT, or the claim that this process inherited. Claim before store_open and unlock after store_close: closing a descriptor of the file ends the locks that
  * SQLite holds in this process. ERR_CONFLICT: another process holds it, the message says which. */
-int store_lock(const char *path, const char *note, struct store_claim *ret_claim, struct err *e);
+int store_lock(const char *path, const char *note, struct store_claim *io_claim, struct err *e);
 void store_unlock(struct store_claim *claim);
 /* Who holds the lock: 1 and its pid (0: unknown) and note (free() it; "" when none), 0 when nobody does. Not while this process has
  * the database open. */

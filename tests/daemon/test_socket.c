@@ -74,7 +74,7 @@ static void test_serving(void)
 	is_int(socket_connect(path, &one, &e), -ERR_NOT_FOUND, "connecting fails before the server listens");
 	FILE *stale = fopen(path, "w");
 	fclose(stale);
-	is_int(sockets_start(server, path, 0, &s, &e), 0, "the server replaces a stale socket %s", e.text);
+	is_int(sockets_start(server, path, 0, false, &s, &e), 0, "the server replaces a stale socket %s", e.text);
 	is_int(socket_connect(path, &one, &e), 0, "a first client connects %s", e.text);
 	is_int(socket_connect(path, &two, &e), 0, "a second client connects %s", e.text);
 	ok(answered(one) && answered(two), "both clients are answered");
@@ -90,7 +90,7 @@ static void test_serving(void)
 	is_int(socket_connect(path, &late, &e), -ERR_NOT_FOUND, "connecting fails after the server retired");
 	sockets_stop(s);
 
-	is_int(sockets_start(server, path, 0, &s, &e), 0, "the server starts again %s", e.text);
+	is_int(sockets_start(server, path, 0, false, &s, &e), 0, "the server starts again %s", e.text);
 	is_int(socket_connect(path, &one, &e), 0, "a client connects to the restarted server %s", e.text);
 	ok(answered(one), "the restarted server answers");
 	struct pace pace = pace_begin();
@@ -120,7 +120,7 @@ static void test_lent(void)
 	kept = dup(lent);
 	is_int(socket_path_of(lent, &path, &e), 0, "the path of a socket that listens is found %s", e.text);
 	is_str(path, address.sun_path, "it is the path to which it was bound");
-	is_int(sockets_start(server, path, lent, &s, &e), 0, "a socket of the service manager's is served %s", e.text);
+	is_int(sockets_start(server, path, lent, true, &s, &e), 0, "a socket of the service manager's is served %s", e.text);
 	is_int(socket_connect(path, &one, &e), 0, "a client connects to it %s", e.text);
 	ok(answered(one), "a client of it is answered");
 	ok(!sockets_retire(s), "a daemon with a client does not retire");
