@@ -22,11 +22,11 @@ int service_sockets(struct service_sockets *ret_sockets, struct err *e)
 	for (int i = 0; i < count; i++) {
 		int fd = SD_LISTEN_FDS_START + i;
 		ret_sockets->own |= strcmp(names[i], SERVICE_OWN) == 0;
-		int *place = strcmp(names[i], SERVICE_NOTE) == 0                      ? &ret_sockets->note
-			     : strcmp(names[i], SERVICE_DATABASE) == 0                ? &ret_sockets->database
+		int *place = strcmp(names[i], SERVICE_NOTE) == 0                  ? &ret_sockets->note
+			     : strcmp(names[i], SERVICE_DATABASE) == 0            ? &ret_sockets->database
 			     : sd_is_socket_unix(fd, SOCK_STREAM, 1, NULL, 0) > 0 ? &ret_sockets->local
-			     : sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0  ? &ret_sockets->inet
-										: NULL;
+			     : sd_is_socket(fd, AF_UNSPEC, SOCK_STREAM, 1) > 0    ? &ret_sockets->inet
+										  : NULL;
 		if (rc == 0 && (place == NULL || *place))
 			rc = err_set(
 				e, ERR_INPUT,

@@ -20,7 +20,8 @@ struct sockets;
 
 /* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. `listener`, if not
  * 0, is a socket at this path that listens already; lent: its name is not removed. The server is borrowed until sockets_stop. */
-int sockets_start(struct mcp_server *server, const char *path, int listener, bool lent, struct sockets **ret_sockets, struct err *e);
+int sockets_start(struct mcp_server *server, const char *path, int listener, bool lent, struct sockets **ret_sockets,
+		  struct err *e);
 /* The path of a socket that listens already. free(). */
 int socket_path_of(int listener, char **ret_path, struct err *e);
 /* The number of connected clients; *ret_last_ns: the monotonic time since which there has been none, or now. */

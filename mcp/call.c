@@ -364,7 +364,9 @@ static void complete_result(struct mcp_call *call, json_t *result)
 	}
 	if (json_object_get(result, "_meta") == NULL)
 		json_object_set_new(result, "_meta", json_object());
-	json_object_set(json_object_get(result, "_meta"), MCP_META "serverInfo", call->server->info);
+	json_t *meta = json_object_get(result, "_meta");
+	if (json_object_get(meta, MCP_META "serverInfo") == NULL)
+		json_object_set(meta, MCP_META "serverInfo", call->server->brief);
 }
 
 const struct mcp_done *mcp_call_answer(struct mcp_call *call, json_t *take_result)

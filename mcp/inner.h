@@ -155,7 +155,7 @@ struct mcp_server {
 	struct mcp_pool *pool;
 	struct mcp_tool_entry *tools; /* one for each entry of config.tools */
 	size_t tool_count;
-	json_t *info;                     /* serverInfo */
+	json_t *info, *brief;             /* serverInfo, in whole for those who get to know the server; and in every result */
 	unsigned char secret[MCP_SECRET]; /* seals requestState */
 	struct lock lock;                 /* LOCK_REGISTRY, of all below */
 	struct mcp_call *calls;           /* live ones; the list holds no reference */

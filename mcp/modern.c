@@ -25,8 +25,9 @@ static const struct mcp_done *discover(struct mcp_call *call)
 	const struct mcp_server_config *config = &call->server->config;
 	call->ttl_ms = MCP_LIST_TTL_MS;
 	call->shared = 1;
-	return mcp_call_answer(call, json_pack("{s:[s], s:o, s:s*}", "supportedVersions", MCP_MODERN, "capabilities",
-					       mcp_server_capabilities(call->server, 1), "instructions", config->instructions));
+	return mcp_call_answer(call, json_pack("{s:[s], s:o, s:s*, s:{s:O}}", "supportedVersions", MCP_MODERN, "capabilities",
+					       mcp_server_capabilities(call->server, 1), "instructions", config->instructions,
+					       "_meta", MCP_META "serverInfo", call->server->info));
 }
 
 static const struct mcp_method METHODS[] = {

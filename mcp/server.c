@@ -49,7 +49,13 @@ int mcp_server_new(const struct mcp_server_config *config, struct mcp_server **r
 		c->page = 100;
 	lock_init(&s->lock, LOCK_REGISTRY);
 	hash_random(s->secret, sizeof s->secret);
-	s->info = json_pack("{s:s, s:s*, s:s}", "name", c->name, "title", c->title, "version", c->version);
+	s->brief = json_pack("{s:s, s:s*, s:s}", "name", c->name, "title", c->title, "version", c->version);
+	s->info = json_copy(s->brief);
+	if (c->website)
+		json_object_set_new(s->info, "websiteUrl", json_string(c->website));
+	if (c->icon)
+		json_object_set_new(s->info, "icons",
+				    json_pack("[{s:s, s:s, s:[s]}]", "src", c->icon, "mimeType", "image/svg+xml", "sizes", "any"));
 	int rc = mcp_methods_tools_prepare(s, e);
 	if (rc == 0)
 		rc = check_tables(c, e);
@@ -92,6 +98,7 @@ void mcp_server_free(struct mcp_server *server)
 	assert(server->calls == NULL); /* the owner must answer pending calls before */
 	mcp_methods_tools_free(server);
 	json_decref(server->info);
+	json_decref(server->brief);
 	free(server->sessions);
 	free(server->subscriptions);
 	lock_fini(&server->lock);

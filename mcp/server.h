@@ -27,7 +27,9 @@ struct mcp_server_config {
 	const char *name;  /* as the server calls itself */
 	const char *title; /* for people */
 	const char *version;
-	const char *missing_tools; /* why a tool that is not there may be missing, for messages */
+	const char *website;
+	const char *icon;             /* an SVG as a data: URI of base64 */
+	const char *missing_tools;    /* why a tool that is not there may be missing, for messages */
 	const char *instructions;     /* for the model: what this server is for, how to begin */
 	void *user;                   /* handed to handlers and hooks */
 	const struct mcp_tool *tools; /* NULL-terminated tables; a NULL table: the feature is not offered */

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
+#include "core/workers/pool.h"
 
 enum { WAIT_S = 45 }; /* the default, and the most: many clients give up after 60 */
 
@@ -20,9 +21,37 @@ struct app *tools_app(const struct mcp_call *call)
 	return mcp_call_user(call);
 }
 
+/* What a person chose for the argument; NULL. */
+static const char *chosen(const struct mcp_call *call, const char *name)
+{
+	const json_t *answer = mcp_call_input(call, name);
+	const char *action = json_string_value(json_object_get(answer, "action"));
+	return action && strcmp(action, "accept") == 0
+		       ? json_string_value(json_object_get(json_object_get(answer, "content"), name))
+		       : NULL;
+}
+
+const struct mcp_done *tools_choose(struct mcp_call *call, const char *name, const char *message, json_t *take_choices)
+{
+	/* A client that only opens URLs shows no forms. */
+	bool can = mcp_call_client_has(call, "elicitation") &&
+		   (mcp_call_client_has(call, "elicitation.form") || !mcp_call_client_has(call, "elicitation.url"));
+	if (!can || mcp_call_input(call, name) || json_array_size(take_choices) == 0) {
+		json_decref(take_choices);
+		return NULL;
+	}
+	json_t *form = json_pack("{s:s, s:{s:{s:s, s:o}}, s:[s]}", "type", "object", "properties", name, "type", "string", "oneOf",
+				 take_choices, "required", name);
+	return mcp_call_ask(call,
+			    json_pack("{s:{s:s, s:{s:s, s:s, s:o}}}", name, "method", "elicitation/create", "params", "mode",
+				      "form", "message", message, "requestedSchema", form),
+			    NULL);
+}
+
 const char *tools_text(const struct mcp_call *call, const char *key)
 {
-	return json_string_value(json_object_get(mcp_call_arguments(call), key));
+	const char *choice = chosen(call, key);
+	return choice ? choice : json_string_value(json_object_get(mcp_call_arguments(call), key));
 }
 
 json_int_t tools_int(const struct mcp_call *call, const char *key, json_int_t or_else)
@@ -129,6 +158,8 @@ static int request_of(const struct mcp_call *call, struct db *db, const struct e
 	json_t *json = json_copy((json_t *)mcp_call_arguments(call));
 	char *workflow = NULL;
 	int64_t checkpoint;
+	if (chosen(call, "device"))
+		json_object_set_new(json, "device", json_string(chosen(call, "device")));
 	int rc = resolve(call, db, "a", json, e);
 	*ret_subject = rc == 0 ? json_integer_value(json_object_get(json, "a")) : 0;
 	if (rc == 0 && kind == &work_pytorch)
@@ -215,6 +246,26 @@ static const char *trace_of(const struct mcp_call *call)
 	return text;
 }
 
+/* Where the device that the call names is not here, a person may choose another one of its backend. */
+static const struct mcp_done *ask_device(struct mcp_call *call, const struct err *why)
+{
+	struct pool *pool = tools_app(call)->work.pool;
+	const char *named = tools_text(call, "device");
+	struct facts *all = NULL;
+	size_t count = 0;
+	char *notes = NULL;
+	struct err e = ERR_INIT;
+	if (named == NULL || why->code != ERR_NOT_FOUND || pool_devices(pool, &all, &count, &notes, &e) < 0)
+		return NULL;
+	json_t *choices = json_array();
+	for (size_t i = 0; i < count; i++)
+		if (all[i].runs && pool_is_of_backend(named, all[i].backend))
+			json_array_append_new(choices, json_pack("{s:s, s:s}", "const", all[i].id, "title", all[i].name));
+	free(all);
+	free(notes);
+	return tools_choose(call, "device", why->text, choices);
+}
+
 /* subject: the checkpoint that the job is about; 0: none */
 static const struct mcp_done *start(struct mcp_call *call, struct db *db, const struct engine_kind *kind, const void *request,
 				    int64_t subject)
@@ -228,8 +279,10 @@ static const struct mcp_done *start(struct mcp_call *call, struct db *db, const 
 	struct engine_submission submission = { kind->name, request, tools_flag(call, "resume") && !later, trace_of(call) };
 	if (rc == 0)
 		rc = engine_submit(app->engine, db, &submission, &id, &fresh, &e);
-	if (rc < 0)
-		return tools_refuse(call, &e);
+	if (rc < 0) {
+		done = ask_device(call, &e);
+		return done ? done : tools_refuse(call, &e);
+	}
 	if (later)
 		done = answer_now(call, db, id);
 	else if (mcp_call_client_has_tasks(call))
@@ -429,6 +482,12 @@ int tools_server(struct app *app, const struct app_config *wanted, struct mcp_se
 		.name = "peakd",
 		.title = "peakd",
 		.version = PEAKD_VERSION,
+		.website = "https://github.com/peakd/peakd",
+		/* <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#d95f26" d="M1 14 6 3l3 6 2-3 4 8z"/></svg> */
+		.icon = "data:image/svg+xml;base64,"
+			"PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAxNiAxNiI+"
+			"PHBhdGggZmlsbD0iI2Q5NWYyNiIgZD0i"
+			"TTEgMTQgNiAzbDMgNiAyLTMgNCA4eiIvPjwvc3ZnPg==",
 		.missing_tools = wanted->read_only               ? "this daemon only reads (--read-only)"
 				 : wanted->sets && *wanted->sets ? "this daemon offers a part of its tools (--toolset)"
 								 : NULL,

@@ -20,7 +20,7 @@
 #include "core/record/workflow.h"
 #include "daemon/tools/part.h"
 
-enum { LOG_ROWS = 10, LIST_ROWS = 50 };
+enum { LOG_ROWS = 10, LIST_ROWS = 50, CHOICES = 20 };
 
 /* One action: its own work with checkpoint `id` (0 when it takes none) and workflow name. */
 typedef const struct mcp_done *action(struct mcp_call *call, struct db *db, int64_t id);
@@ -374,6 +374,30 @@ static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64
 	return done;
 }
 
+/* Earlier checkpoints of the workflow, for a person who did not say which one to go back to. */
+static const struct mcp_done *ask_checkpoint(struct mcp_call *call, struct db *db, const char *workflow)
+{
+	struct checkpoint_list log;
+	struct err e = ERR_INIT;
+	int64_t head;
+	if (workflow_resolve(db, workflow, &head, &e) < 0 || checkpoint_log(db, head, CHOICES + 1, &log, &e) < 0)
+		return tools_refuse(call, &e);
+	json_t *choices = json_array();
+	for (size_t i = 1; i < log.count; i++) {
+		const struct checkpoint *c = &log.at[i];
+		char when[32];
+		json_array_append_new(choices,
+				      json_pack("{s:o, s:o}", "const", json_sprintf("%lld", (long long)c->id), "title",
+						json_sprintf("%lld: %s, %s, %s", (long long)c->id, c->by,
+							     checkpoint_status_name(c->status), clock_iso(c->created_ms, when))));
+	}
+	checkpoint_list_fini(&log);
+	char *message = mem_fmt("Which checkpoint shall workflow %s go back to?", workflow);
+	const struct mcp_done *done = tools_choose(call, "at", message, choices);
+	free(message);
+	return done;
+}
+
 static const struct {
 	const char *name;
 	action *run;
@@ -402,6 +426,10 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 		if (strcmp(actions[i].name, name) != 0)
 			continue;
 		int rc = 0;
+		bool restores = strcmp(name, "restore") == 0 && workflow && tools_text(call, "at") == NULL;
+		const struct mcp_done *asked = restores ? ask_checkpoint(call, db, workflow) : NULL;
+		if (asked)
+			return asked;
 		if (actions[i].needs_at && tools_text(call, "at") == NULL && workflow && strcmp(name, "log") == 0)
 			rc = workflow_resolve(db, workflow, &id, &e);
 		else if (actions[i].needs_at)
@@ -419,9 +447,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_workflow = {
 	.name = "workflow",
 	.title = "Read workflows",
-	.description =
-		"Lines of checkpoints, as git's branches. Answers: log each step's best time and speed-up over the "
-		"baseline; show any part of one; diff and compare two; export the winner. Next: transform the head.",
+	.description = "Lines of checkpoints, as git's branches. Answers: log each step's best time and speed-up over the "
+		       "baseline; show any part of one; diff and compare two; export the winner. Next: transform the head.",
 	.ui = "ui://peakd/workflow",
 	.flags = MCP_TOOL_READ_ONLY,
 	.handler = handler,

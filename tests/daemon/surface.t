@@ -49,6 +49,11 @@ jq -c '.result.tools[].annotations | has("readOnlyHint")' "$T/tools" | sort -u >
 is "$(cat "$T/hints")" true "annotations tell which tools change nothing"
 post server/discover '' '' >"$T/discover"
 under 1000 "$T/discover" "server/discover with the instructions"
+is "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"] | .websiteUrl, .icons[0].mimeType' "$T/discover" | tr '\n' ' ')" \
+	"https://github.com/peakd/peakd image/svg+xml " "server/discover has a website and an icon"
+has "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"].icons[0].src | sub("data:image/svg.xml;base64,"; "")' "$T/discover" | base64 -d)" \
+	"<svg xmlns=" "the icon is a picture"
+is "$(jq -c '.result._meta["io.modelcontextprotocol/serverInfo"] | keys' "$T/tools")" '["name","title","version"]' "other results are short of them"
 
 # --- wrong arguments are answered with the right ones
 has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" budget "an unknown field is answered with the nearest name"
@@ -126,6 +131,16 @@ is "$(jq -r .version "$root/server.json")" "$(jq -r '.result._meta["io.modelcont
 is "$(jq -c '[(.name | test("^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$")), (.description | length <= 100), (.title | length <= 100)]' \
 	"$root/server.json")" '[true,true,true]' "name, description and title of server.json are within the registry's limits"
 
+# --- what a person is asked
+choose() # choose TOOL ARGUMENTS FIELD VALUE: the answer after the choice; what was asked is in asked
+{
+	caps='{"elicitation":{}}'
+	post tools/call "$1" "\"name\":\"$1\",\"arguments\":$2," >"$T/asked"
+	state=$(jq -r '.result.requestState // "" | if . == "" then "" else "\"requestState\":\"\(.)\"," end' "$T/asked")
+	post tools/call "$1" "\"name\":\"$1\",\"arguments\":$2,$state\"inputResponses\":{\"$3\":$4},"
+	caps='{}'
+}
+
 # --- long work is a task for clients that declare tasks
 if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select(.id == "hlsl:0")] | length')" = 1 ]; then
 	small_context >"$T/scale.peak.md"
@@ -159,8 +174,26 @@ if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select
 	is "$(jq -c 'has("error")' "$T/answer")" false "tasks/cancel is acknowledged"
 	wait_for 30 ended "$task"
 	is "$(jq -r .result.status "$T/task")" cancelled "tasks/cancel ends the tune"
+
+	# What a person is asked, at clients that can ask (elicitation).
+	caps='{}'
+	call edit '{"at":"s","region":"macros","text":"// nothing","device":"hlsl:0","samples":1}' >"$T/answer"
+	is "$(jq -r .result.structuredContent.state "$T/answer")" done "a workflow has two checkpoints" "$(cat "$T/answer")"
+	first=$(call workflow '{"action":"log","name":"s"}' | jq '.result.structuredContent.checkpoints[-1].id')
+	has "$(call workflow_change '{"action":"restore","name":"s"}' | jq -r '.result.content[0].text')" "at: say which checkpoint" \
+		"a client that cannot ask is told that \`at\` is missing"
+	choose workflow_change '{"action":"restore","name":"s"}' at '{"action":"decline"}' >"$T/answer"
+	is "$(jq -c '.result.inputRequests.at.params.requestedSchema.properties.at.oneOf | map(.const)' "$T/asked")" "[\"$first\"]" \
+		"restore without \`at\` asks which checkpoint" "$(cat "$T/asked")"
+	is "$(jq -r .result.isError "$T/answer")" true "a person who declines leaves the head where it is"
+	choose workflow_change '{"action":"restore","name":"s"}' at "{\"action\":\"accept\",\"content\":{\"at\":\"$first\"}}" >"$T/answer"
+	is "$(jq -r .result.structuredContent.checkpoint "$T/answer")" "$first" "the workflow goes back to the chosen checkpoint" "$(cat "$T/answer")"
+	choose validate '{"at":"s","device":"hlsl:9","samples":1}' device '{"action":"accept","content":{"device":"hlsl:0"}}' >"$T/answer"
+	has "$(jq -c .result.inputRequests.device.params "$T/asked")" '"const":"hlsl:0"' "a device that is not here is answered with those that are" "$(cat "$T/asked")"
+	is "$(jq -r .result.structuredContent.state "$T/answer")" done "the chosen device does the work" "$(cat "$T/answer")"
+	is "$(call validate '{"at":"s","device":"hlsl:9"}' | jq -r .result.isError)" true "a client that cannot ask is told that there is no such device"
 else
-	skip 10 "no device runs HLSL here"
+	skip 18 "no device runs HLSL here"
 fi
 is "$(complete '{"type":"ref/resource","uri":"peak://device/{device}"}' device '' | jq 'type')" '"array"' "completion offers the devices"
 kill "$daemon"
@@ -208,6 +241,7 @@ reads='["transformations","workflow","job","devices"]'
 offered() # offered NAMES WHAT OPTIONS…: checks the tools that `peakd serve OPTIONS…` lists
 {
 	names=$1 what=$2
+	rm -f "$T/part.log"
 	shift 2
 	"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" "$@" 2>"$T/part.log" &
 	daemon=$!

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	pthread_t thread;
 	char *path = NULL, *job = NULL;
-	struct store_claim claim;
+	struct store_claim claim = STORE_CLAIM_INIT;
 	int told = 0, listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	ok(mkdtemp(folder) != NULL, "a folder is made");
 	setenv("XDG_RUNTIME_DIR", folder, 1);

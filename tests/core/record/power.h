@@ -37,7 +37,7 @@ struct power {
 struct power_file {
 	sqlite3_file base;
 	struct power *power;
-	int number;         /* of its name; negative: it is not recorded */
+	int number;           /* of its name; negative: it is not recorded */
 	bool folder_unsynced; /* a new journal: SQLite's first sync of it syncs the folder, too */
 	sqlite3_file *below;
 };
@@ -162,17 +162,34 @@ static int power_shm_unmap(sqlite3_file *f, int is_last)
 }
 
 /* Version 2: without mapped pages, whose writes nobody would see. */
-static const sqlite3_io_methods power_methods = {
-	2, power_close, power_read, power_write, power_truncate, power_sync, power_size, power_lock, power_unlock, power_reserved, power_control,
-	power_sector, power_traits, power_shm_map, power_shm_lock, power_shm_barrier, power_shm_unmap, NULL, NULL
-};
+static const sqlite3_io_methods power_methods = { 2,
+						  power_close,
+						  power_read,
+						  power_write,
+						  power_truncate,
+						  power_sync,
+						  power_size,
+						  power_lock,
+						  power_unlock,
+						  power_reserved,
+						  power_control,
+						  power_sector,
+						  power_traits,
+						  power_shm_map,
+						  power_shm_lock,
+						  power_shm_barrier,
+						  power_shm_unmap,
+						  NULL,
+						  NULL };
 
 static int power_open(sqlite3_vfs *v, const char *name, sqlite3_file *f, int flags, int *out_flags)
 {
 	struct power *p = v->pAppData;
 	struct power_file *pf = (struct power_file *)f;
 	bool is_new = p->recording && name && access(name, F_OK) != 0;
-	*pf = (struct power_file){ .power = p, .number = p->recording && name ? power_number(p, name) : -1, .below = (sqlite3_file *)(pf + 1) };
+	*pf = (struct power_file){ .power = p,
+				   .number = p->recording && name ? power_number(p, name) : -1,
+				   .below = (sqlite3_file *)(pf + 1) };
 	int rc = p->below->xOpen(p->below, name, pf->below, flags, out_flags);
 	pf->base.pMethods = pf->below->pMethods ? &power_methods : NULL;
 	if (rc == SQLITE_OK && is_new && access(name, F_OK) == 0) {
@@ -303,7 +320,8 @@ static bool power_is_synced(const struct power *p, size_t at, size_t end)
 	const struct power_step *s = &p->steps[at];
 	bool of_folder = s->kind == POWER_CREATE || s->kind == POWER_DELETE;
 	for (size_t i = at + 1; i < end; i++) {
-		if (of_folder ? p->steps[i].kind == POWER_SYNC_FOLDER : p->steps[i].kind == POWER_SYNC && p->steps[i].file == s->file)
+		if (of_folder ? p->steps[i].kind == POWER_SYNC_FOLDER
+			      : p->steps[i].kind == POWER_SYNC && p->steps[i].file == s->file)
 			return true;
 	}
 	return false;

@@ -65,7 +65,8 @@ static int look_for(const struct power *p, size_t end, struct db *db, struct tot
 		}
 	if (rc == 0 && last)
 		rc = workflow_resolve(db, "line", &head, e);
-	return rc == 0 && head < last ? err_set(e, ERR_NOT_FOUND, "the head is %lld, not %lld", (long long)head, (long long)last) : rc;
+	return rc == 0 && head < last ? err_set(e, ERR_NOT_FOUND, "the head is %lld, not %lld", (long long)head, (long long)last)
+				      : rc;
 }
 
 static void look(const struct power *p, size_t end, struct fixture *image, struct totals *t)
@@ -129,8 +130,9 @@ int main(int argc, char **argv)
 			p.steps[i].file = -1;
 	printf("# what follows is a disk that ignores syncs: its losses show that this test would see some\n");
 	cut_often(&p, f.path, &image, seed, true, &deaf);
-	ok(deaf.lossy > 0 && deaf.unsound > 0, "on a disk that ignores syncs, of %lld cuts %lld lose checkpoints and %lld leave damage",
-	   (long long)deaf.cuts, (long long)deaf.lossy, (long long)deaf.unsound);
+	ok(deaf.lossy > 0 && deaf.unsound > 0,
+	   "on a disk that ignores syncs, of %lld cuts %lld lose checkpoints and %lld leave damage", (long long)deaf.cuts,
+	   (long long)deaf.lossy, (long long)deaf.unsound);
 	power_fini(&p);
 	free(job);
 	fixture_fini(&f);
