@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "backends/cuda/api.h"
-#include "backends/gpu/check.h"
-#include "backends/gpu/judge.h"
+#include "backends/gpu/run.h"
 #include "base/mem.h"
 
 enum { FLUSH_MIN = 64 << 20 }; /* bytes; for drivers that do not tell the size of the L2 */
@@ -17,13 +16,6 @@ static bool has(const struct backend_device *d, int attribute)
 {
 	int value = 0;
 	return d->api.device_attribute(&value, attribute, d->handle) == GPU_SUCCESS && value;
-}
-
-static void close_device(struct backend_device *d)
-{
-	if (d)
-		cuda_counters_free(d);
-	gpu_device_close(d);
 }
 
 static int open_device(uint32_t index, struct backend_device **ret_device, struct err *e)
@@ -39,7 +31,7 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 	d->api.device_get(&d->handle, (int)index);
 	result = d->api.context_retain(&d->context, d->handle);
 	if (result == GPU_SUCCESS)
-		result = gpu_device_use(d);
+		result = d->api.context_use(d->context);
 	if (result != GPU_SUCCESS) {
 		rc = gpu_device_fail(
 			d, result, "opening the device (is it in exclusive mode and in use, or out of memory? see nvidia-smi)", e);
@@ -55,7 +47,7 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 	*ret_device = d;
 	return 0;
 out:
-	close_device(d);
+	gpu_device_close(d);
 	return rc;
 }
 
@@ -181,7 +173,6 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	int rc;
 
 	*run = (struct backend_run){ .device = device, .plan = plan, .binary = library ? NULL : binary, .binary_len = len };
-	gpu_device_use(device);
 	if (library)
 		rc = cuda_gemm_new(device, plan, &run->gemm, e);
 	else if (!(rc = cuda_object_read(binary, len, &module, e)))
@@ -211,7 +202,6 @@ static int make_sets(struct backend_run *run, enum wire_cache cache, unsigned *r
 
 static int execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
-	gpu_device_use(run->device);
 	if (run->gemm && !run->set_count) {
 		int rc = cuda_gemm_search(run->gemm, run->sets[0].buffers, e);
 		if (!rc)
@@ -231,21 +221,11 @@ const struct backend backend_cuda = {
 	.describe = cuda_facts_describe,
 	.compile = cuda_compile,
 	.open = open_device,
-	.close = close_device,
 	.prepare = prepare,
-	.write = gpu_run_write,
-	.read = gpu_run_read,
-	.fill = gpu_run_fill,
 	.make_sets = make_sets,
-	.use_set = gpu_run_use_set,
-	.used_set = gpu_run_used_set,
-	.keep_inout = gpu_run_keep_inout,
-	.copy_set = gpu_run_copy_set,
-	.scrubs = gpu_run_scrubs,
-	.scrub = gpu_run_scrub,
 	.execute = execute,
-	.split = gpu_run_split,
+	.scrub = gpu_run_scrub,
 	.counters = cuda_counters_read,
 	.release = release,
-	.strayed = gpu_slack_check,
+	GPU_RUN_BACKEND,
 };

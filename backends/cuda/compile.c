@@ -1,6 +1,7 @@
 /* compile: see cuda.h. */
 #include "backends/cuda/cuda.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,104 +100,79 @@ static int fail_header(const struct gpu_rtc *nvrtc, const char *header, const ch
 	return rc;
 }
 
-static int fail(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const char *source, const struct gpu_options *o,
-		const struct gpu_attempt *a, struct err *e)
+static int fail(struct gpu_compilation *c, struct err *e)
 {
+	const struct gpu_rtc *nvrtc = &c->rtc;
+	const struct gpu_attempt *a = &c->attempt;
+	const char *shared = strstr(a->log, "uses too much shared data ("), *header = strstr(a->log, "open source file \"");
 	struct buf text = BUF_INIT;
-	char *header;
 	unsigned asked, allowed;
 	int rc;
 
 	if (a->result == GPU_RTC_INVALID_OPTION)
-		return fail_option(nvrtc, request->arch, a->log, e);
-	if (cuda_diagnostic_shared(a->log, &asked, &allowed))
+		return fail_option(nvrtc, c->request->arch, a->log, e);
+	if (shared && sscanf(shared, "uses too much shared data (%x bytes, %x max", &asked, &allowed) == 2)
 		return err_set(e, ERR_PRUNED,
 			       "%u bytes of static shared memory asked, the compiler allows %u for %s; more is possible as extern "
 			       "__shared__ with {shared = bytes} in the launch",
-			       asked, allowed, request->arch);
-	if (cuda_diagnostic_is_ptxas(a->log)) {
+			       asked, allowed, c->request->arch);
+	if (strstr(a->log, "ptxas application ptx input") && strstr(a->log, "ptxas fatal")) {
 		/* ptxas only knows lines of the intermediate code; a second attempt, with line information, leads to the
 		 * author's. */
-		struct gpu_options with_lines = { .list = mem_new(o->count + 1, sizeof *o->list), .count = o->count + 1 };
-		struct gpu_attempt again;
-		char *ptx;
-
-		memcpy(with_lines.list, o->list, o->count * sizeof *o->list);
-		with_lines.list[o->count] = (char *)"--generate-line-info";
-		again = gpu_attempt_new(nvrtc, source, cuda_compile_headers, &with_lines);
-		ptx = gpu_attempt_text(again.program, nvrtc->ptx_size, nvrtc->ptx);
-		cuda_diagnostic_clean(again.log, ptx, request, true, &text);
+		gpu_compile_option(c, mem_str("--generate-line-info"));
+		struct gpu_attempt again = gpu_compile_attempt(c, cuda_compile_headers);
+		char *ptx = gpu_attempt_text(again.program, nvrtc->ptx_size, nvrtc->ptx);
+		cuda_diagnostic_clean(again.log, ptx, c->request, true, &text);
 		free(ptx);
 		gpu_attempt_fini(nvrtc, &again);
-		free(with_lines.list);
 	} else {
-		cuda_diagnostic_clean(a->log, NULL, request, true, &text);
+		cuda_diagnostic_clean(a->log, NULL, c->request, true, &text);
 	}
 	if (!text.len)
 		buf_addf(&text, "NVRTC %d.%d fails with result %d and says: %s\n", nvrtc->version_major, nvrtc->version_minor,
 			 a->result, a->log[0] ? a->log : "nothing");
-	header = cuda_diagnostic_header(a->log);
-	rc = header ? fail_header(nvrtc, header, buf_text(&text), e) : err_set(e, ERR_COMPILE, "%s", buf_text(&text));
-	free(header);
+	if (header) {
+		header = strchr(header, '"') + 1;
+		char *name = mem_strn(header, strcspn(header, "\"\n"));
+		rc = fail_header(nvrtc, name, buf_text(&text), e);
+		free(name);
+	} else {
+		rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
+	}
 	buf_fini(&text);
-	return rc;
-}
-
-static int apply_probe(const struct gpu_rtc *nvrtc, const struct wire_compile *request, const struct gpu_attempt *a,
-		       struct wire_compiled *to, struct err *e)
-{
-	if (request->probe != WIRE_PROBE_LOADS && request->probe != WIRE_PROBE_STORES)
-		return 0;
-	char *ptx = gpu_attempt_text(a->program, nvrtc->ptx_size, nvrtc->ptx);
-	int rc = cuda_probe_apply(ptx, request->arch, request->probe, to, e);
-	free(ptx);
 	return rc;
 }
 
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
 int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
-	struct wire_compiled to = { .binary = NULL };
-	struct gpu_module module = { .kernels = NULL };
-	struct gpu_options options = { .list = NULL };
-	struct gpu_attempt a = { .program = NULL };
-	struct buf source = BUF_INIT, log = BUF_INIT;
-	int64_t start = clock_now();
-	struct gpu_rtc nvrtc;
-	struct facts limits;
-	int rc = cuda_library_nvrtc(&nvrtc, e);
+	struct gpu_compilation c = { .request = request, .start = clock_now() };
+	int rc = cuda_library_nvrtc(&c.rtc, e);
 
-	if (rc)
-		return rc;
-	if ((rc = cuda_facts_describe(request->arch, &limits, e)) || (rc = gpu_compile_source(request, &source, e)))
-		goto out;
-	gpu_options_add(&options, mem_fmt("--gpu-architecture=%s", request->arch));
-	gpu_options_add(&options, mem_str("--std=c++17"));
+	if (!rc)
+		rc = cuda_facts_describe(request->arch, &c.limits, e);
+	if (!rc)
+		rc = gpu_compile_source(request, &c.source, e);
+	gpu_compile_option(&c, mem_fmt("--gpu-architecture=%s", request->arch));
+	gpu_compile_option(&c, mem_str("--std=c++17"));
 	/* Unannotated helper functions are device code: there is no host code in a device region. */
-	gpu_options_add(&options, mem_str("-default-device"));
-	for (unsigned i = 0; i < nvrtc.include_count; i++)
-		gpu_options_add(&options, mem_fmt("--include-path=%s", nvrtc.include[i]));
-	gpu_options_add_request(&options, request);
-	a = gpu_attempt_new(&nvrtc, buf_text(&source), cuda_compile_headers, &options);
-	if (a.result != GPU_RTC_SUCCESS) {
-		rc = fail(&nvrtc, request, buf_text(&source), &options, &a, e);
-		goto out;
+	gpu_compile_option(&c, mem_str("-default-device"));
+	for (unsigned i = 0; i < c.rtc.include_count; i++)
+		gpu_compile_option(&c, mem_fmt("--include-path=%s", c.rtc.include[i]));
+	if (!rc && (c.attempt = gpu_compile_attempt(&c, cuda_compile_headers)).result != GPU_RTC_SUCCESS)
+		rc = fail(&c, e);
+	if (!rc)
+		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
+	if (!rc && (request->probe == WIRE_PROBE_LOADS || request->probe == WIRE_PROBE_STORES)) {
+		char *ptx = gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
+		rc = cuda_probe_apply(ptx, request->arch, request->probe, &c.to, e);
+		free(ptx);
 	}
-	if ((rc = gpu_attempt_binary(&nvrtc, &a, "NVRTC", "PTX or LTO", &to, e)) ||
-	    (rc = apply_probe(&nvrtc, request, &a, &to, e)) || (rc = cuda_object_read(to.binary, to.binary_len, &module, e)) ||
-	    (rc = gpu_compile_check(request->plan, &module, &limits, &to, e)))
-		goto out;
-	cuda_diagnostic_clean(a.log, NULL, request, false, &log);
-	to.log = buf_steal(&log);
-	to.compile_ns = (uint64_t)(clock_now() - start);
-	*ret_compiled = to;
-	to = (struct wire_compiled){ .binary = NULL };
-out:
-	wire_compiled_fini(&to);
-	gpu_attempt_fini(&nvrtc, &a);
-	gpu_options_fini(&options);
-	gpu_module_fini(&module);
-	buf_fini(&source);
-	buf_fini(&log);
-	return rc;
+	if (!rc)
+		rc = cuda_object_read(c.to.binary, c.to.binary_len, &c.module, e);
+	if (!rc)
+		rc = gpu_compile_check(&c, e);
+	if (!rc)
+		cuda_diagnostic_clean(c.attempt.log, NULL, request, false, &c.log);
+	return gpu_compile_end(&c, rc, ret_compiled);
 }

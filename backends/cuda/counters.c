@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "backends/cuda/cupti.h"
-#include "backends/gpu/check.h"
 #include "base/mem.h"
 
 enum { PASSES_MAX = 64 };
@@ -89,11 +88,6 @@ void cuda_counters_start(struct backend_device *d)
 	cuda_stalls_enable(d);
 }
 
-void cuda_counters_free(struct backend_device *d)
-{
-	free(d->cupti);
-}
-
 /* The largest launch of each kernel. */
 static void choose(struct reading *r)
 {
@@ -149,12 +143,12 @@ static int make_host(struct reading *r, struct err *e)
 /* The schedule of the metrics, and the image that receives the counts. */
 static int make_images(struct reading *r, struct err *e)
 {
-	struct cupti_config_size s = { .size = CUPTI_SIZE(cupti_config_size, bytes), .host = r->host };
-	int result = r->c->config_size(&s);
+	struct cupti_config c = { .size = CUPTI_SIZE(cupti_config, bytes), .host = r->host };
+	int result = r->c->config_size(&c);
 	if (result == CUPTI_SUCCESS) {
-		struct cupti_config c = { .size = CUPTI_SIZE(cupti_config, image), .host = r->host, .bytes = s.bytes };
-		c.image = r->config = MEM_NEW_N(uint8_t, s.bytes + 1);
-		r->config_size = s.bytes;
+		c.size = CUPTI_SIZE(cupti_config, image);
+		c.image = r->config = MEM_NEW_N(uint8_t, c.bytes + 1);
+		r->config_size = c.bytes;
 		result = r->c->config(&c);
 	}
 	if (result != CUPTI_SUCCESS)
@@ -185,7 +179,7 @@ static int execute(struct reading *r, struct err *e)
 {
 	const struct backend_device *d = r->run->device;
 	const struct gpu_set *set = &r->run->sets[r->run->current];
-	struct cupti_range end = { .size = CUPTI_SIZE(cupti_range, range), .range = r->range };
+	struct cupti_of end = { .size = sizeof end, .object = r->range };
 	gpu_result result = GPU_SUCCESS;
 	int counted = CUPTI_SUCCESS;
 	for (size_t i = 0, k; i < r->run->plan->op_count && result == GPU_SUCCESS && counted == CUPTI_SUCCESS; i++) {
@@ -226,7 +220,7 @@ static int pass(struct reading *r, struct cupti_range_stop *io_stop, struct err 
 					     .least_level = 1,
 					     .pass = io_stop->pass,
 					     .level = (uint16_t)io_stop->level };
-	struct cupti_range start = { .size = CUPTI_SIZE(cupti_range, range), .range = r->range };
+	struct cupti_of start = { .size = sizeof start, .object = r->range };
 	gpu_result result = gpu_run_before_window(r->run, WIRE_FLUSHED);
 	if (result == GPU_SUCCESS)
 		result = d->api.stream_wait(d->stream);
@@ -306,9 +300,9 @@ static int count(struct backend_run *run, struct wire_counters *to, struct err *
 	rc = rc < 0 ? rc : replay(&r, e);
 	rc = rc < 0 ? rc : take(&r, to, e);
 	if (r.range)
-		r.c->range_disable(&(struct cupti_range){ .size = CUPTI_SIZE(cupti_range, range), .range = r.range });
+		r.c->range_disable(&(struct cupti_of){ .size = sizeof(struct cupti_of), .object = r.range });
 	if (r.host)
-		r.c->host_free(&(struct cupti_host_free){ .size = CUPTI_SIZE(cupti_host_free, host), .host = r.host });
+		r.c->host_free(&(struct cupti_of){ .size = sizeof(struct cupti_of), .object = r.host });
 	r.c->deinitialize(&plain);
 	free(r.ops);
 	free(r.available);

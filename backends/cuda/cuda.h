@@ -4,9 +4,7 @@
 
 #include <stdbool.h>
 
-#include "backends/gpu/compile.h"
-#include "backends/gpu/facts.h"
-#include "backends/gpu/module.h"
+#include "backends/gpu/gpu.h"
 #include "backends/gpu/run.h"
 #include "backends/timing/ceilings.h"
 #include "backends/timing/gpu_monitor.h"
@@ -31,6 +29,16 @@ int cuda_library_nvrtc(struct gpu_rtc *ret_nvrtc, struct err *e);
 /* Opens another library of the toolkit: the first of the names in the folders where NVRTC is searched too, as a dlopen
  * handle. NULL when there is none; `tried` gets what went wrong. */
 void *cuda_library_open(const char *const *names, size_t count, struct buf *tried);
+/* A library of the toolkit besides NVRTC: the names of its file, the newest first, and what peakd calls of it. */
+struct cuda_library {
+	const char *without, *package; /* for messages: what is not possible without it, and what brings it */
+	const char *const *names;
+	size_t name_count;
+	const struct gpu_symbol *symbols;
+	size_t symbol_count;
+};
+/* Opens it and fills *ret. -ERR_UNSUPPORTED: there is none, or it is too old; names the package. */
+int cuda_library_load(const struct cuda_library *library, void *ret, struct err *e);
 /* Finds the file without opening it. What only ld.so would find does not count. */
 bool cuda_library_find(const char *const *names, size_t count, char ret_file[GPU_PATH]);
 /* The folders where headers were looked for, on one line, for messages. */
@@ -63,13 +71,6 @@ extern const struct gpu_header cuda_compile_headers[];
  * compiler options. `ptx` (or NULL) is the intermediate code that ptxas' line numbers refer to: its messages get the
  * instruction and, when the code was made with line information, the line of the region. */
 void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_compile *request, bool errors_only, struct buf *out);
-/* True when ptxas, not the C++ compiler, refused the code. */
-bool cuda_diagnostic_is_ptxas(const char *log);
-/* When the log says that shared memory does not fit: bytes asked and allowed. */
-bool cuda_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_allowed);
-/* The header that could not be opened, as fresh text, or NULL. */
-char *cuda_diagnostic_header(const char *log);
-
 /* --- object.c: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by
  * compile.c, to report and check, and by backend.c. */
 
@@ -122,9 +123,8 @@ extern const struct gpu_monitor_source cuda_nvml_monitor;
  * cuda/backend.c. */
 
 /* After the device was opened and before any binary is loaded: opens the library where the worker is for counters. What fails is
- * said by cuda_counters_read. */
+ * said by cuda_counters_read. gpu_device_close frees it. */
 void cuda_counters_start(struct backend_device *device);
-void cuda_counters_free(struct backend_device *device);
 /* backend.h: counters. One launch of each kernel is counted, its largest, from cold caches; the plan is executed once for each pass
  * that the metrics need. */
 int cuda_counters_read(struct backend_run *run, struct wire_counters *ret_counters, struct err *e);

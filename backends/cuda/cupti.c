@@ -1,44 +1,28 @@
 /* cupti: see cupti.h. */
 #include "backends/cuda/cupti.h"
 
-#include <dlfcn.h>
-
 #include "backends/cuda/cuda.h"
 #include "base/mem.h"
 
+#define SYMBOL(member, symbol, parameters) GPU_SYMBOL(cuda_cupti, member, symbol, true)
+static const struct gpu_symbol symbols[] = { CUDA_CUPTI_LIST(SYMBOL) };
 static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so" };
-/* CUPTI opens these by name, where ld.so need not find them. */
-static const char *const host_names[] = { "libnvperf_host.so" };
-
-#define RESOLVE(member, symbol, parameters)                                                                                        \
-	*(void **)&c.member = dlsym(handle, #symbol);                                                                              \
-	if (c.member == NULL && missing == NULL)                                                                                   \
-		missing = #symbol;
+static const struct cuda_library library = { .without = "no profiling library",
+					     .package = "cuda-cupti-13-0 (12.6 or newer)",
+					     .names = names,
+					     .name_count = MEM_COUNT(names),
+					     .symbols = symbols,
+					     .symbol_count = MEM_COUNT(symbols) };
 
 int cuda_cupti_open(struct cuda_cupti *ret_cupti, struct err *e)
 {
-	struct buf tried = BUF_INIT, ignored = BUF_INIT;
-	struct cuda_cupti c = { .text = NULL };
-	const char *missing = NULL;
-	int rc = 0;
+	/* CUPTI opens this one by name, where ld.so need not find it. */
+	static const char *const host[] = { "libnvperf_host.so" };
+	struct buf ignored = BUF_INIT;
 
-	cuda_library_open(host_names, MEM_COUNT(host_names), &ignored);
-	void *handle = cuda_library_open(names, MEM_COUNT(names), &tried);
-	if (handle) {
-		CUDA_CUPTI_LIST(RESOLVE)
-	}
-	if (handle == NULL)
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "no profiling library: libcupti.so cannot be loaded (%s); install NVIDIA's package cuda-cupti-13-0",
-			     buf_text(&tried));
-	else if (missing)
-		rc = err_set(e, ERR_UNSUPPORTED, "the profiling library is too old: it has no %s; install cuda-cupti 12.6 or newer",
-			     missing);
-	else
-		*ret_cupti = c;
-	buf_fini(&tried);
+	cuda_library_open(host, MEM_COUNT(host), &ignored);
 	buf_fini(&ignored);
-	return rc;
+	return cuda_library_load(&library, ret_cupti, e);
 }
 
 int cuda_cupti_fail(const struct cuda_cupti *c, int result, const char *what, struct err *e)

@@ -24,6 +24,11 @@ struct cupti_plain { /* cuptiProfilerInitialize, cuptiProfilerDeInitialize */
 	size_t size;
 	void *priv;
 };
+struct cupti_of { /* every function whose only other parameter is an object or a context */
+	size_t size;
+	void *priv;
+	void *object;
+};
 struct cupti_chip { /* cuptiDeviceGetChipName */
 	size_t size;
 	void *priv;
@@ -46,11 +51,6 @@ struct cupti_host { /* cuptiProfilerHostInitialize */
 	const uint8_t *available;
 	void *host;
 };
-struct cupti_host_free { /* cuptiProfilerHostDeinitialize */
-	size_t size;
-	void *priv;
-	void *host;
-};
 struct cupti_metrics { /* cuptiProfilerHostConfigAddMetrics */
 	size_t size;
 	void *priv;
@@ -58,13 +58,7 @@ struct cupti_metrics { /* cuptiProfilerHostConfigAddMetrics */
 	const char **names;
 	size_t count;
 };
-struct cupti_config_size { /* cuptiProfilerHostGetConfigImageSize */
-	size_t size;
-	void *priv;
-	void *host;
-	size_t bytes;
-};
-struct cupti_config { /* cuptiProfilerHostGetConfigImage */
+struct cupti_config { /* cuptiProfilerHostGetConfigImageSize (up to bytes) and GetConfigImage */
 	size_t size;
 	void *priv;
 	void *host;
@@ -88,11 +82,6 @@ struct cupti_range_enable { /* cuptiRangeProfilerEnable */
 	size_t size;
 	void *priv;
 	gpu_context context;
-	void *range;
-};
-struct cupti_range { /* cuptiRangeProfilerDisable, Start, PopRange */
-	size_t size;
-	void *priv;
 	void *range;
 };
 struct cupti_range_push { /* cuptiRangeProfilerPushRange */
@@ -215,11 +204,6 @@ struct cupti_pc_config { /* cuptiPCSamplingSetConfigurationAttribute */
 	size_t count;
 	struct cupti_pc_attribute *at;
 };
-struct cupti_pc_plain { /* cuptiPCSamplingEnable, Disable, Start, Stop */
-	size_t size;
-	void *priv;
-	gpu_context context;
-};
 struct cupti_pc_reasons { /* cuptiPCSamplingGetNumStallReasons */
 	size_t size;
 	void *priv;
@@ -259,27 +243,27 @@ struct cupti_line { /* cuptiGetSassToSourceCorrelation */
 	X(chip, cuptiDeviceGetChipName, (struct cupti_chip *))                                                                     \
 	X(available, cuptiProfilerGetCounterAvailability, (struct cupti_available *))                                              \
 	X(host, cuptiProfilerHostInitialize, (struct cupti_host *))                                                                \
-	X(host_free, cuptiProfilerHostDeinitialize, (struct cupti_host_free *))                                                    \
+	X(host_free, cuptiProfilerHostDeinitialize, (struct cupti_of *))                                                           \
 	X(metrics, cuptiProfilerHostConfigAddMetrics, (struct cupti_metrics *))                                                    \
-	X(config_size, cuptiProfilerHostGetConfigImageSize, (struct cupti_config_size *))                                          \
+	X(config_size, cuptiProfilerHostGetConfigImageSize, (struct cupti_config *))                                               \
 	X(config, cuptiProfilerHostGetConfigImage, (struct cupti_config *))                                                        \
 	X(evaluate, cuptiProfilerHostEvaluateToGpuValues, (struct cupti_evaluate *))                                               \
 	X(range_enable, cuptiRangeProfilerEnable, (struct cupti_range_enable *))                                                   \
-	X(range_disable, cuptiRangeProfilerDisable, (struct cupti_range *))                                                        \
-	X(range_start, cuptiRangeProfilerStart, (struct cupti_range *))                                                            \
+	X(range_disable, cuptiRangeProfilerDisable, (struct cupti_of *))                                                           \
+	X(range_start, cuptiRangeProfilerStart, (struct cupti_of *))                                                               \
 	X(range_stop, cuptiRangeProfilerStop, (struct cupti_range_stop *))                                                         \
 	X(range_push, cuptiRangeProfilerPushRange, (struct cupti_range_push *))                                                    \
-	X(range_pop, cuptiRangeProfilerPopRange, (struct cupti_range *))                                                           \
+	X(range_pop, cuptiRangeProfilerPopRange, (struct cupti_of *))                                                              \
 	X(range_decode, cuptiRangeProfilerDecodeData, (struct cupti_range_decode *))                                               \
 	X(range_data_size, cuptiRangeProfilerGetCounterDataSize, (struct cupti_range_data_size *))                                 \
 	X(range_data, cuptiRangeProfilerCounterDataImageInitialize, (struct cupti_range_data *))                                   \
 	X(range_config, cuptiRangeProfilerSetConfig, (struct cupti_range_config *))                                                \
 	X(range_count, cuptiRangeProfilerGetCounterDataInfo, (struct cupti_range_count *))                                         \
 	X(range_name, cuptiRangeProfilerCounterDataGetRangeInfo, (struct cupti_range_name *))                                      \
-	X(pc_enable, cuptiPCSamplingEnable, (struct cupti_pc_plain *))                                                             \
-	X(pc_disable, cuptiPCSamplingDisable, (struct cupti_pc_plain *))                                                           \
-	X(pc_start, cuptiPCSamplingStart, (struct cupti_pc_plain *))                                                               \
-	X(pc_stop, cuptiPCSamplingStop, (struct cupti_pc_plain *))                                                                 \
+	X(pc_enable, cuptiPCSamplingEnable, (struct cupti_of *))                                                                   \
+	X(pc_disable, cuptiPCSamplingDisable, (struct cupti_of *))                                                                 \
+	X(pc_start, cuptiPCSamplingStart, (struct cupti_of *))                                                                     \
+	X(pc_stop, cuptiPCSamplingStop, (struct cupti_of *))                                                                       \
 	X(pc_config, cuptiPCSamplingSetConfigurationAttribute, (struct cupti_pc_config *))                                         \
 	X(pc_reasons, cuptiPCSamplingGetNumStallReasons, (struct cupti_pc_reasons *))                                              \
 	X(pc_names, cuptiPCSamplingGetStallReasons, (struct cupti_pc_names *))                                                     \

@@ -108,22 +108,3 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 	gpu_diagnostic_print(&messages, errors_only, out);
 	gpu_diagnostic_fini(&messages);
 }
-
-bool cuda_diagnostic_is_ptxas(const char *log)
-{
-	return strstr(log, "ptxas application ptx input") != NULL && strstr(log, "ptxas fatal") != NULL;
-}
-
-bool cuda_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_allowed)
-{
-	const char *at = strstr(log, "uses too much shared data (");
-	return at && sscanf(at, "uses too much shared data (%x bytes, %x max", ret_asked, ret_allowed) == 2;
-}
-
-char *cuda_diagnostic_header(const char *log)
-{
-	static const char before[] = "open source file \"";
-	const char *at = strstr(log, before), *end = at ? strchr(at + strlen(before), '"') : NULL;
-
-	return end ? mem_strn(at + strlen(before), (size_t)(end - at) - strlen(before)) : NULL;
-}

@@ -129,7 +129,8 @@ static void describe_uuid(const struct gpu_driver *driver, int device, struct fa
 			      u.bytes[i]);
 }
 
-static const struct gpu_attributes attributes = { .warp_size = CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+static const struct gpu_attributes attributes = { .vendor = "NVIDIA",
+						  .warp_size = CU_DEVICE_ATTRIBUTE_WARP_SIZE,
 						  .threads = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
 						  .block_x = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
 						  .grid_x = CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
@@ -146,25 +147,16 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 	const struct capability *c;
 	struct facts f = common();
 	int device;
-	int count = 0;
 	unsigned cc;
 	uint32_t optin;
+	int rc = gpu_facts_limits(driver, index, &attributes, &device, &f, e);
 
-	driver->device_count(&count);
-	if (index >= (uint32_t)count || driver->device_get(&device, (int)index) != GPU_SUCCESS)
-		return err_set(e, ERR_NOT_FOUND, "there is no device cuda:%u: the driver sees %d (cuda:0 to cuda:%d)", index, count,
-			       count - 1);
-	f.runs = true;
-	f.index = index;
-	snprintf(f.id, sizeof f.id, "cuda:%u", index);
-	if (driver->device_name(f.name, sizeof f.name, device) != GPU_SUCCESS)
-		snprintf(f.name, sizeof f.name, "NVIDIA device");
-	f.name[sizeof f.name - 1] = 0;
+	if (rc < 0)
+		return rc;
 	cc = 10 * gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
 	     gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 	c = capability_find(cc);
 	snprintf(f.arch, sizeof f.arch, "sm_%u%s", cc, c ? c->suffix : cc >= 90 ? "a" : "");
-	gpu_facts_limits(driver, device, &attributes, &f);
 	gpu_facts_peaks(driver, device, &attributes, c ? &c->rates : NULL, &f);
 	optin = gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 	if (optin > f.shared_static)

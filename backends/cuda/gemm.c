@@ -2,7 +2,6 @@
  * first operand. The interface below is NVIDIA's (cuBLAS documentation, "Using the cublasLt API"). */
 #include "backends/cuda/cuda.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,33 +31,32 @@ enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
 enum { CUBLASLT_MATMUL_DESC_TRANSA = 3, CUBLASLT_MATMUL_DESC_TRANSB = 4, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
 
-/* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
+/* X(member, symbol, (parameters)) */
 #define BLAS_LIST(X)                                                                                                               \
-	X(1, handle_new, cublasLtCreate, (cublasLtHandle_t * handle))                                                              \
-	X(1, handle_free, cublasLtDestroy, (cublasLtHandle_t handle))                                                              \
-	X(1, desc_new, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute, int scale))                            \
-	X(1, desc_free, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                                    \
-	X(1, desc_set, cublasLtMatmulDescSetAttribute,                                                                             \
-	  (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))                                             \
-	X(1, layout_new, cublasLtMatrixLayoutCreate,                                                                               \
+	X(handle_new, cublasLtCreate, (cublasLtHandle_t * handle))                                                                 \
+	X(handle_free, cublasLtDestroy, (cublasLtHandle_t handle))                                                                 \
+	X(desc_new, cublasLtMatmulDescCreate, (cublasLtMatmulDesc_t * desc, int compute, int scale))                               \
+	X(desc_free, cublasLtMatmulDescDestroy, (cublasLtMatmulDesc_t desc))                                                       \
+	X(desc_set, cublasLtMatmulDescSetAttribute, (cublasLtMatmulDesc_t desc, int attribute, const void *value, size_t bytes))   \
+	X(layout_new, cublasLtMatrixLayoutCreate,                                                                                  \
 	  (cublasLtMatrixLayout_t * layout, int type, uint64_t rows, uint64_t columns, int64_t ld))                                \
-	X(1, layout_free, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                            \
-	X(1, preference_new, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                            \
-	X(1, preference_free, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                            \
-	X(1, preference_set, cublasLtMatmulPreferenceSetAttribute,                                                                 \
+	X(layout_free, cublasLtMatrixLayoutDestroy, (cublasLtMatrixLayout_t layout))                                               \
+	X(preference_new, cublasLtMatmulPreferenceCreate, (cublasLtMatmulPreference_t * preference))                               \
+	X(preference_free, cublasLtMatmulPreferenceDestroy, (cublasLtMatmulPreference_t preference))                               \
+	X(preference_set, cublasLtMatmulPreferenceSetAttribute,                                                                    \
 	  (cublasLtMatmulPreference_t preference, int attribute, const void *value, size_t bytes))                                 \
-	X(1, heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                            \
+	X(heuristic, cublasLtMatmulAlgoGetHeuristic,                                                                               \
 	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,                 \
 	   cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,                  \
 	   cublasLtMatmulHeuristicResult_t *list, int *count))                                                                     \
-	X(1, matmul, cublasLtMatmul,                                                                                               \
+	X(matmul, cublasLtMatmul,                                                                                                  \
 	  (cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a, cublasLtMatrixLayout_t layout_a,  \
 	   const void *b, cublasLtMatrixLayout_t layout_b, const void *beta, const void *c, cublasLtMatrixLayout_t layout_c,       \
 	   void *d, cublasLtMatrixLayout_t layout_d, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes,              \
 	   gpu_stream stream))
 
-#define MEMBER(need, member, symbol, parameters) cublasStatus_t(*member) parameters;
-#define RESOLVE(need, member, symbol, parameters) GPU_RESOLVE(need, member, symbol)
+#define MEMBER(member, symbol, parameters) cublasStatus_t(*member) parameters;
+#define SYMBOL(member, symbol, parameters) GPU_SYMBOL(blas, member, symbol, true)
 struct blas {
 	BLAS_LIST(MEMBER)
 };
@@ -96,32 +94,13 @@ struct cuda_gemm {
 /* --- the library -------------------------------------------------------------------------------------------------------- */
 static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so" };
 
-static const char *resolve(void *handle, struct blas *ret)
-{
-	const char *missing = NULL;
-	BLAS_LIST(RESOLVE)
-	return missing;
-}
-
-static int open_blas(struct blas *ret_blas, struct err *e)
-{
-	struct buf tried = BUF_INIT;
-	void *handle = cuda_library_open(names, MEM_COUNT(names), &tried);
-	const char *missing = handle ? resolve(handle, ret_blas) : NULL;
-	int rc = 0;
-
-	if (!handle)
-		rc = err_set(
-			e, ERR_UNSUPPORTED,
-			"no library to compare with: libcublasLt.so cannot be loaded%s%s. Install the CUDA toolkit's libcublas "
-			"(NVIDIA's package libcublas-13-0), or name the toolkit's folder in PEAKD_CUDA_TOOLKIT or CUDA_HOME",
-			tried.len ? ": " : "", buf_text(&tried));
-	else if (missing)
-		rc = err_set(e, ERR_UNSUPPORTED, "no library to compare with: libcublasLt has no %s; install CUDA 12 or 13",
-			     missing);
-	buf_fini(&tried);
-	return rc;
-}
+static const struct gpu_symbol symbols[] = { BLAS_LIST(SYMBOL) };
+static const struct cuda_library library = { .without = "no library to compare with",
+					     .package = "libcublas-13-0",
+					     .names = names,
+					     .name_count = MEM_COUNT(names),
+					     .symbols = symbols,
+					     .symbol_count = MEM_COUNT(symbols) };
 
 void cuda_gemm_version(char version[32])
 {
@@ -193,7 +172,7 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 		goto out;
 	}
 	g->f64 = plan->buffers[g->op->a].type == DTYPE_F64;
-	if ((rc = open_blas(&g->blas, e)))
+	if ((rc = cuda_library_load(&library, &g->blas, e)))
 		goto out;
 	status = describe(g, plan);
 	if (status || g->count < 1) {

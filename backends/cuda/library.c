@@ -1,24 +1,18 @@
 /* library: see cuda.h. */
 #include "backends/cuda/cuda.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/cuda/api.h"
-#include "backends/gpu/library.h"
 #include "base/mem.h"
 
 /* Newest first. CUDA 11.2 to 11.8 share one library name. */
 static const char *const nvrtc_names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so" };
-/* Where distributions and container runtimes put the driver's library when ld.so does not know it. */
-static const char *const driver_files[] = {
-	"libcuda.so.1",
-	"/usr/lib/x86_64-linux-gnu/libcuda.so.1",
-	"/usr/local/nvidia/lib64/libcuda.so.1",
-	"/usr/lib/wsl/lib/libcuda.so.1",
-};
+#define DRIVER_SYMBOL(result, member, need, symbol, ...) GPU_SYMBOL(gpu_driver, member, symbol, need)
+#define NVRTC_SYMBOL(result, member, need, symbol, ...) GPU_SYMBOL(gpu_rtc, member, symbol, need)
+static const struct gpu_symbol driver_symbols[] = { GPU_DRIVER_LIST(DRIVER_SYMBOL) };
+static const struct gpu_symbol nvrtc_symbols[] = { GPU_RTC_LIST(NVRTC_SYMBOL) };
 
 static struct gpu_places places_new(void)
 {
@@ -39,25 +33,11 @@ static struct gpu_places places_new(void)
 	return p;
 }
 
-static const char *resolve_driver(void *handle, struct gpu_driver *ret)
-{
-	const char *missing = NULL;
-	GPU_DRIVER_LIST(GPU_RESOLVE_CUDA)
-	return missing;
-}
-
-static const char *resolve_nvrtc(void *handle, struct gpu_rtc *ret)
-{
-	const char *missing = NULL;
-	GPU_RTC_LIST(GPU_RESOLVE_CUDA)
-	return missing;
-}
-
 int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)
 {
 	struct gpu_driver driver = { .init = NULL };
 	struct buf tried = BUF_INIT;
-	void *handle = gpu_library_open_first("PEAKD_CUDA_DRIVER", driver_files, MEM_COUNT(driver_files), &tried);
+	void *handle = gpu_library_open_driver("PEAKD_CUDA_DRIVER", "libcuda.so.1", &tried);
 	const char *missing, *text = NULL;
 	gpu_result result;
 	int rc = 0;
@@ -73,7 +53,7 @@ int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)
 		return rc;
 	}
 	buf_fini(&tried);
-	missing = resolve_driver(handle, &driver);
+	missing = gpu_library_fill(handle, driver_symbols, MEM_COUNT(driver_symbols), &driver);
 	if (missing)
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the NVIDIA driver is too old: libcuda has no %s; peakd needs driver 525 (CUDA 12.0) or newer",
@@ -104,6 +84,25 @@ void *cuda_library_open(const char *const *names, size_t count, struct buf *trie
 
 	gpu_places_fini(&places);
 	return handle;
+}
+
+int cuda_library_load(const struct cuda_library *library, void *ret, struct err *e)
+{
+	struct buf tried = BUF_INIT;
+	void *handle = cuda_library_open(library->names, library->name_count, &tried);
+	const char *missing = handle ? gpu_library_fill(handle, library->symbols, library->symbol_count, ret) : NULL;
+	int rc = 0;
+
+	if (!handle)
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "%s: %s cannot be loaded%s%s. Install NVIDIA's package %s, or name the toolkit's folder in "
+			     "PEAKD_CUDA_TOOLKIT or CUDA_HOME",
+			     library->without, library->names[0], tried.len ? ": " : "", buf_text(&tried), library->package);
+	else if (missing)
+		rc = err_set(e, ERR_UNSUPPORTED, "%s: the library is too old: it has no %s. Install NVIDIA's package %s",
+			     library->without, missing, library->package);
+	buf_fini(&tried);
+	return rc;
 }
 
 bool cuda_library_find(const char *const *names, size_t count, char ret_file[GPU_PATH])
@@ -180,7 +179,7 @@ int cuda_library_nvrtc(struct gpu_rtc *ret_nvrtc, struct err *e)
 			     buf_text(&tried));
 		goto out;
 	}
-	missing = resolve_nvrtc(handle, &nvrtc);
+	missing = gpu_library_fill(handle, nvrtc_symbols, MEM_COUNT(nvrtc_symbols), &nvrtc);
 	if (missing || nvrtc.version(&nvrtc.version_major, &nvrtc.version_minor) != GPU_RTC_SUCCESS) {
 		rc = err_set(e, ERR_UNSUPPORTED,
 			     "the CUDA compiler library is too old: it has no working %s; install the CUDA toolkit 12 or 13",

@@ -1,11 +1,9 @@
 /* nvml: see cuda.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
 #include "backends/cuda/cuda.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "backends/gpu/library.h"
 #include "base/mem.h"
 
 typedef int nvmlReturn_t;
@@ -25,7 +23,7 @@ typedef struct {
 	unsigned instance, compute_instance;
 } nvmlProcessInfo_t;
 
-/* X(need, member, symbol, (parameters)): as in api.h, with the parameters. */
+/* X(need, member, symbol, (parameters)) */
 #define NVML_LIST(X)                                                                                                               \
 	X(1, init, nvmlInit_v2, (void))                                                                                            \
 	X(1, error_text, nvmlErrorString, (nvmlReturn_t result))                                                                   \
@@ -44,7 +42,7 @@ typedef struct {
 enum { PROCESSES = 64, SAMPLES = 256, REASONS = 0xff };
 
 #define MEMBER(need, member, symbol, parameters) nvmlReturn_t(*member) parameters;
-#define RESOLVE(need, member, symbol, parameters) GPU_RESOLVE(need, member, symbol)
+#define SYMBOL(need, member, symbol, parameters) GPU_SYMBOL(nvml, member, symbol, need)
 
 struct nvml {
 	NVML_LIST(MEMBER)
@@ -52,15 +50,7 @@ struct nvml {
 	uint32_t max_mhz;
 };
 
-static const char *const files[] = { "libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1",
-				     "/usr/local/nvidia/lib64/libnvidia-ml.so.1", "/usr/lib/wsl/lib/libnvidia-ml.so.1" };
-
-static const char *resolve(void *handle, struct nvml *ret)
-{
-	const char *missing = NULL;
-	NVML_LIST(RESOLVE)
-	return missing;
-}
+static const struct gpu_symbol symbols[] = { NVML_LIST(SYMBOL) };
 
 #define UNWATCHED "clocks, power and other load are not monitored"
 
@@ -75,7 +65,7 @@ static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, st
 static int open_device(const char *uuid, void **ret_state, struct err *e)
 {
 	struct buf tried = BUF_INIT;
-	void *handle = gpu_library_open_first("PEAKD_CUDA_NVML", files, MEM_COUNT(files), &tried);
+	void *handle = gpu_library_open_driver("PEAKD_CUDA_NVML", "libnvidia-ml.so.1", &tried);
 	const char *missing;
 	struct nvml *n;
 	nvmlReturn_t result;
@@ -88,7 +78,7 @@ static int open_device(const char *uuid, void **ret_state, struct err *e)
 			       UNWATCHED
 			       ": libnvidia-ml.so.1 cannot be loaded; it comes with NVIDIA's driver (Debian: libnvidia-ml1)");
 	n = MEM_NEW(struct nvml);
-	missing = resolve(handle, n);
+	missing = gpu_library_fill(handle, symbols, MEM_COUNT(symbols), n);
 	if (missing)
 		rc = err_set(e, ERR_UNSUPPORTED, UNWATCHED ": libnvidia-ml has no %s", missing);
 	else if ((result = n->init()) != NVML_SUCCESS)

@@ -1,7 +1,6 @@
 /* probe: see cuda.h. PTX: "PTX ISA", ld, st, and.b64. nvJitLink: docs.nvidia.com/cuda/nvjitlink. */
 #include "backends/cuda/cuda.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +20,15 @@ enum { INPUT_PTX = 2 };
 struct linker {
 	LIBRARY(MEMBER)
 };
+#define SYMBOL(member, symbol, parameters) GPU_SYMBOL(linker, member, symbol, true)
+static const struct gpu_symbol symbols[] = { LIBRARY(SYMBOL) };
+static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so" };
+static const struct cuda_library library = { .without = "kernels cannot be rewritten",
+					     .package = "libnvjitlink-13-0",
+					     .names = names,
+					     .name_count = MEM_COUNT(names),
+					     .symbols = symbols,
+					     .symbol_count = MEM_COUNT(symbols) };
 
 /* "	ld.global.v4.f32 	{%f1, …}, [%rd14+16];": where the address register begins, and its length; NULL: none of those meant. */
 static const char *find_address(const char *line, size_t n, enum wire_probe probe, size_t *ret_len)
@@ -60,24 +68,6 @@ size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *ou
 	return changes;
 }
 
-static int open_linker(struct linker *l, struct err *e)
-{
-	static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so" };
-	struct buf tried = BUF_INIT;
-	void *handle = cuda_library_open(names, MEM_COUNT(names), &tried);
-	bool whole = handle != NULL;
-#define RESOLVE(member, symbol, parameters)                                                                                        \
-	*(void **)&l->member = handle ? dlsym(handle, #symbol) : NULL;                                                             \
-	whole = whole && l->member;
-	LIBRARY(RESOLVE)
-	int rc = whole ? 0
-		       : err_set(e, ERR_UNSUPPORTED,
-				 "rewritten kernels need libnvJitLink, which cannot be loaded (%s); install libnvjitlink-13-0",
-				 buf_text(&tried));
-	buf_fini(&tried);
-	return rc;
-}
-
 static int assemble(const struct linker *l, const struct buf *ptx, const char *arch, struct wire_compiled *io_compiled)
 {
 	char *option = mem_fmt("-arch=%s", arch);
@@ -107,7 +97,7 @@ int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, s
 {
 	struct linker l;
 	struct buf out = BUF_INIT;
-	int rc = open_linker(&l, e), result;
+	int rc = cuda_library_load(&library, &l, e), result;
 	if (rc == 0 && cuda_probe_rewrite(ptx, probe, &out) == 0)
 		rc = err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten",
 			     probe == WIRE_PROBE_LOADS ? "loads" : "stores");

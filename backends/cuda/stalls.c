@@ -24,14 +24,14 @@ struct sampling {
 	struct cupti_pcs kept, read; /* what the library fills meanwhile, and what is fetched */
 };
 
-static struct cupti_pc_plain plain(const struct backend_device *d)
+static struct cupti_of plain(const struct backend_device *d)
 {
-	return (struct cupti_pc_plain){ .size = CUPTI_SIZE(cupti_pc_plain, context), .context = d->context };
+	return (struct cupti_of){ .size = sizeof(struct cupti_of), .object = d->context };
 }
 
 void cuda_stalls_enable(struct backend_device *d)
 {
-	struct cupti_pc_plain p = plain(d);
+	struct cupti_of p = plain(d);
 	struct err e = ERR_INIT;
 	int result = d->cupti->pc_enable(&p);
 	if (result != CUPTI_SUCCESS) {
@@ -113,7 +113,7 @@ static gpu_result execute_once(const struct backend_run *run, float *ret_ms)
 
 static int sample(struct sampling *s, double ns, struct err *e)
 {
-	struct cupti_pc_plain p = plain(s->run->device);
+	struct cupti_of p = plain(s->run->device);
 	gpu_result result = GPU_SUCCESS;
 	float ms;
 	int sampled = s->c->pc_start(&p);
@@ -236,7 +236,7 @@ int cuda_stalls_read(struct backend_run *run, struct wire_counters *io_counters,
 {
 	struct backend_device *d = run->device;
 	struct sampling s = { .c = d->cupti, .run = run };
-	struct cupti_pc_plain p = plain(d);
+	struct cupti_of p = plain(d);
 	float ms = 0;
 	int rc;
 	if (*d->cupti->pc_closed)

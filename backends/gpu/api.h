@@ -5,6 +5,7 @@
 #ifndef PEAKD_BACKENDS_GPU_API_H
 #define PEAKD_BACKENDS_GPU_API_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -188,8 +189,8 @@ enum { GPU_RTC_SUCCESS = 0, GPU_RTC_INVALID_OPTION = 5 };
 	X(int, ptx, 1, nvrtcGetPTX, 0, none, (gpu_program program, char *text))                                                    \
 	X(int, arch_count, 1, nvrtcGetNumSupportedArchs, 0, none, (int *count))                                                    \
 	X(int, archs, 1, nvrtcGetSupportedArchs, 0, none, (int *archs))                                                            \
-	X(int, isa_count, 0, none, 0, none, (size_t * count))                 /* HIP_COMGR_LIST fills it */                        \
-	X(int, isa_name, 0, none, 0, none, (size_t index, const char **name)) /* HIP_COMGR_LIST fills it */
+	X(int, isa_count, 0, none, 0, none, (size_t * count))                 /* of comgr (hip/library.c) */                       \
+	X(int, isa_name, 0, none, 0, none, (size_t index, const char **name)) /* of comgr (hip/library.c) */
 
 #define GPU_MEMBER(result, member, cuda_need, cuda, hip_need, hip, parameters) result(*member) parameters;
 enum { GPU_PATH = 512, GPU_INCLUDES = 2 };
@@ -208,12 +209,12 @@ struct gpu_rtc {
 	char include[GPU_INCLUDES][GPU_PATH]; /* CUDA: the toolkit's include folder, and its cccl/ (CUDA 13) */
 };
 
-/* Fills one member of *ret from an opened library. `missing` becomes the first symbol that is needed but absent. */
-#define GPU_RESOLVE(need, member, symbol)                                                                                          \
-	*(void **)&ret->member = dlsym(handle, #symbol);                                                                           \
-	if ((need) && !ret->member && !missing)                                                                                    \
-		missing = #symbol;
-#define GPU_RESOLVE_CUDA(result, member, cuda_need, cuda, hip_need, hip, parameters) GPU_RESOLVE(cuda_need, member, cuda)
-#define GPU_RESOLVE_HIP(result, member, cuda_need, cuda, hip_need, hip, parameters) GPU_RESOLVE(hip_need, member, hip)
+/* A function of an opened library: its symbol, the member that gets its address, and whether it must be there (gpu_library_fill). */
+struct gpu_symbol {
+	const char *name;
+	size_t member; /* offset */
+	bool needed;
+};
+#define GPU_SYMBOL(type, member, symbol, need) { #symbol, offsetof(struct type, member), need },
 
 #endif

@@ -1,5 +1,5 @@
-/* check: see check.h. */
-#include "backends/gpu/check.h"
+/* check: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
 #include <string.h>
 
@@ -140,8 +140,8 @@ static int check_cluster(const struct plan_launch *l, const struct gpu_kernel *k
 	if (blocks <= 1)
 		return 0;
 	if (blocks > limits->max_cluster)
-		return err_set(e, ERR_PRUNED, "kernel \"%s\": a cluster of %llu blocks was asked for, and the device allows %u%s", l->kernel,
-			       (unsigned long long)blocks, limits->max_cluster,
+		return err_set(e, ERR_PRUNED, "kernel \"%s\": a cluster of %llu blocks was asked for, and the device allows %u%s",
+			       l->kernel, (unsigned long long)blocks, limits->max_cluster,
 			       limits->max_cluster > GPU_CLUSTER_PORTABLE ? " (8 on every such device)" : "");
 	for (int i = 0; i < 3; i++)
 		if (l->grid[i] % cluster[i] != 0)

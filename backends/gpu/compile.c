@@ -1,27 +1,14 @@
-/* compile: see compile.h. */
-#include "backends/gpu/compile.h"
+/* compile: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/check.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 enum { HEADERS_MAX = 32 };
-
-/* Barriers for nothing. Other probes rewrite compiled code: cuda/probe.c. */
-static int add_probe(const struct wire_compile *request, struct buf *out, struct err *e)
-{
-	if (request->probe == WIRE_PROBE_NONE || (request->probe != WIRE_PROBE_BARRIERS && strcmp(request->backend, "cuda") == 0))
-		return 0;
-	if (request->probe != WIRE_PROBE_BARRIERS)
-		return err_set(e, ERR_UNSUPPORTED, "on this backend only barriers can be left out");
-	if (!strstr(request->device ? request->device : "", "__syncthreads()"))
-		return err_set(e, ERR_UNSUPPORTED, "it has no __syncthreads()");
-	buf_adds(out, "#define __syncthreads() ((void)0)\n");
-	return 0;
-}
 
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e)
 {
@@ -36,26 +23,21 @@ int gpu_compile_source(const struct wire_compile *request, struct buf *out, stru
 	}
 	/* The empty line ends a macro whose last line ends in a backslash. */
 	buf_addf(out, "#line 1 \"macros\"\n%s\n\n", request->macros ? request->macros : "");
-	if (add_probe(request, out, e) < 0)
-		return -(int)e->code;
+	/* Barriers for nothing. Other probes rewrite compiled code: cuda/probe.c. */
+	if (request->probe == WIRE_PROBE_BARRIERS) {
+		if (!strstr(request->device ? request->device : "", "__syncthreads()"))
+			return err_set(e, ERR_UNSUPPORTED, "it has no __syncthreads()");
+		buf_adds(out, "#define __syncthreads() ((void)0)\n");
+	} else if (request->probe != WIRE_PROBE_NONE && strcmp(request->backend, "cuda") != 0) {
+		return err_set(e, ERR_UNSUPPORTED, "on this backend only barriers can be left out");
+	}
 	buf_addf(out, "#line 1 \"device\"\n%s\n", request->device ? request->device : "");
 	return 0;
 }
 
-void gpu_options_add(struct gpu_options *o, char *take_option)
+void gpu_compile_option(struct gpu_compilation *c, char *take_option)
 {
-	*MEM_PUSH(o->list, o->count) = take_option;
-}
-
-void gpu_options_add_request(struct gpu_options *o, const struct wire_compile *request)
-{
-	for (size_t i = 0; i < request->option_count; i++)
-		gpu_options_add(o, mem_str(request->options[i]));
-}
-
-void gpu_options_fini(struct gpu_options *o)
-{
-	mem_free_texts(o->list, o->count);
+	*MEM_PUSH(c->options, c->option_count) = take_option;
 }
 
 char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), int (*get)(gpu_program, char *))
@@ -71,10 +53,11 @@ char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), 
 	return text;
 }
 
-struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source, const struct gpu_header *headers,
-				   const struct gpu_options *options)
+struct gpu_attempt gpu_compile_attempt(const struct gpu_compilation *c, const struct gpu_header *headers)
 {
 	const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
+	size_t own = c->option_count, given = c->request->option_count;
+	const char **options = MEM_NEW_N(const char *, own + given + 1);
 	struct gpu_attempt a = { .program = NULL };
 	int count = 0;
 
@@ -83,12 +66,15 @@ struct gpu_attempt gpu_attempt_new(const struct gpu_rtc *rtc, const char *source
 		names[count] = h->name;
 		texts[count++] = h->text;
 	}
-	a.result = rtc->program_new(&a.program, source, "parameters", count, texts, names);
+	for (size_t i = 0; i < own + given; i++)
+		options[i] = i < own ? c->options[i] : c->request->options[i - own];
+	a.result = c->rtc.program_new(&a.program, buf_text(&c->source), "parameters", count, texts, names);
 	if (a.result == GPU_RTC_SUCCESS)
-		a.result = rtc->program_compile(a.program, (int)options->count, (const char *const *)options->list);
+		a.result = c->rtc.program_compile(a.program, (int)(own + given), options);
 	else
 		a.program = NULL;
-	a.log = gpu_attempt_text(a.program, rtc->log_size, rtc->log);
+	a.log = gpu_attempt_text(a.program, c->rtc.log_size, c->rtc.log);
+	free(options);
 	return a;
 }
 
@@ -99,40 +85,41 @@ void gpu_attempt_fini(const struct gpu_rtc *rtc, struct gpu_attempt *a)
 	free(a->log);
 }
 
-int gpu_attempt_binary(const struct gpu_rtc *rtc, const struct gpu_attempt *a, const char *compiler, const char *other,
-		       struct wire_compiled *to, struct err *e)
+int gpu_compile_binary(struct gpu_compilation *c, const char *compiler, const char *other, struct err *e)
 {
+	const struct gpu_rtc *rtc = &c->rtc;
 	size_t bytes = 0;
 
-	if (rtc->binary_size(a->program, &bytes) != GPU_RTC_SUCCESS || bytes == 0)
+	if (rtc->binary_size(c->attempt.program, &bytes) != GPU_RTC_SUCCESS || bytes == 0)
 		return err_set(e, ERR_INTERNAL,
 			       "%s %d.%d compiled without error but gives no binary: options that ask for %s only cannot be used",
 			       compiler, rtc->version_major, rtc->version_minor, other);
-	to->binary = mem_new(bytes, 1);
-	to->binary_len = bytes;
-	if (rtc->binary(a->program, (char *)to->binary) != GPU_RTC_SUCCESS)
+	c->to.binary = mem_new(bytes, 1);
+	c->to.binary_len = bytes;
+	if (rtc->binary(c->attempt.program, (char *)c->to.binary) != GPU_RTC_SUCCESS)
 		return err_set(e, ERR_INTERNAL, "%s does not hand out its binary of %zu bytes", compiler, bytes);
 	return 0;
 }
 
-static void report(const struct gpu_kernel *k, const struct facts *limits, struct wire_compiled *to)
+static void report(struct gpu_compilation *c, const struct gpu_kernel *k)
 {
-	for (size_t i = 0; i < to->kernel_count; i++)
-		if (strcmp(to->kernels[i].name, k->name) == 0)
+	for (size_t i = 0; i < c->to.kernel_count; i++)
+		if (strcmp(c->to.kernels[i].name, k->name) == 0)
 			return;
-	*MEM_PUSH(to->kernels, to->kernel_count) = (struct wire_kernel){ .name = mem_str(k->name),
-									 .registers = k->registers,
-									 .shared = k->shared,
-									 .spill = k->local,
-									 .max_threads = gpu_check_max_threads(k, limits),
-									 .block = { k->block[0], k->block[1], k->block[2] } };
+	*MEM_PUSH(c->to.kernels, c->to.kernel_count) = (struct wire_kernel){ .name = mem_str(k->name),
+									     .registers = k->registers,
+									     .shared = k->shared,
+									     .spill = k->local,
+									     .max_threads = gpu_check_max_threads(k, &c->limits),
+									     .block = { k->block[0], k->block[1], k->block[2] } };
 }
 
-int gpu_compile_check(const struct plan *plan, const struct gpu_module *module, const struct facts *limits,
-		      struct wire_compiled *to, struct err *e)
+int gpu_compile_check(struct gpu_compilation *c, struct err *e)
 {
-	for (size_t i = 0; !plan && i < module->count; i++)
-		report(&module->kernels[i], limits, to);
+	const struct plan *plan = c->request->plan;
+
+	for (size_t i = 0; !plan && i < c->module.count; i++)
+		report(c, &c->module.kernels[i]);
 	for (size_t i = 0; plan && i < plan->op_count; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		const struct gpu_kernel *k;
@@ -140,11 +127,28 @@ int gpu_compile_check(const struct plan *plan, const struct gpu_module *module, 
 
 		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
 			continue;
-		k = gpu_module_find(module, l->kernel);
-		rc = k ? gpu_check_launch(l, k, limits, e) : gpu_module_missing(module, l->kernel, e);
+		k = gpu_module_find(&c->module, l->kernel);
+		rc = k ? gpu_check_launch(l, k, &c->limits, e) : gpu_module_missing(&c->module, l->kernel, e);
 		if (rc)
 			return rc;
-		report(k, limits, to);
+		report(c, k);
 	}
-	return gpu_module_stateless(module, e);
+	return gpu_module_stateless(&c->module, e);
+}
+
+int gpu_compile_end(struct gpu_compilation *c, int rc, struct wire_compiled *ret_compiled)
+{
+	if (rc == 0) {
+		*ret_compiled = c->to;
+		ret_compiled->log = buf_steal(&c->log);
+		ret_compiled->compile_ns = (uint64_t)(clock_now() - c->start);
+	} else {
+		wire_compiled_fini(&c->to);
+	}
+	gpu_attempt_fini(&c->rtc, &c->attempt);
+	mem_free_texts(c->options, c->option_count);
+	gpu_module_fini(&c->module);
+	buf_fini(&c->source);
+	buf_fini(&c->log);
+	return rc;
 }

@@ -1,10 +1,8 @@
-/* device: see device.h. */
-#include "backends/gpu/device.h"
+/* device: see run.h. */
+#include "backends/gpu/run.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "backends/gpu/judge.h"
 
 /* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on
  * AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees
@@ -22,12 +20,6 @@ static bool is_fault(gpu_result result)
 		if (result == faults[i])
 			return true;
 	return false;
-}
-
-static bool is_limit(gpu_result result)
-{
-	return result == GPU_OUT_OF_MEMORY || result == GPU_INVALID_CONFIGURATION || result == GPU_OUT_OF_RESOURCES ||
-	       result == GPU_COOPERATIVE_TOO_LARGE || result == GPU_INVALID_CLUSTER_SIZE;
 }
 
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e)
@@ -52,7 +44,8 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 	if (result == GPU_NOT_SUPPORTED)
 		return err_set(e, ERR_UNSUPPORTED, "%s does not support this, while %s: %s (%s)", device->facts.id, doing, name,
 			       text);
-	if (is_limit(result))
+	if (result == GPU_OUT_OF_MEMORY || result == GPU_INVALID_CONFIGURATION || result == GPU_OUT_OF_RESOURCES ||
+	    result == GPU_COOPERATIVE_TOO_LARGE || result == GPU_INVALID_CLUSTER_SIZE)
 		return err_set(e, ERR_PRUNED, "%s refuses this configuration while %s: %d %s (%s)", device->facts.id, doing, result,
 			       name, text);
 	return err_set(e, ERR_INTERNAL, "the %s fails while %s: %d %s (%s)", amd ? "HIP runtime" : "CUDA driver", doing, result,
@@ -92,12 +85,8 @@ void gpu_device_close(struct backend_device *device)
 	if (device->context)
 		device->api.context_release(device->handle);
 	free(device->gemms);
+	free(device->cupti);
 	free(device);
-}
-
-gpu_result gpu_device_use(const struct backend_device *device)
-{
-	return device->api.context_use ? device->api.context_use(device->context) : GPU_SUCCESS;
 }
 
 gpu_result gpu_device_flush(struct backend_device *device)
@@ -117,4 +106,18 @@ gpu_result gpu_device_window_end(const struct backend_device *device, float *ret
 	if (result == GPU_SUCCESS)
 		result = device->api.stream_wait(device->stream);
 	return result == GPU_SUCCESS ? device->api.event_elapsed(ret_ms, device->start, device->end) : result;
+}
+
+gpu_result gpu_device_write(const struct backend_device *device, gpu_address to, const void *from, size_t bytes)
+{
+	gpu_result result = device->api.copy_in(to, from, bytes, device->stream);
+
+	return result == GPU_SUCCESS ? device->api.stream_wait(device->stream) : result;
+}
+
+gpu_result gpu_device_read(const struct backend_device *device, void *to, gpu_address from, size_t bytes)
+{
+	gpu_result result = device->api.copy_out(to, from, bytes, device->stream);
+
+	return result == GPU_SUCCESS ? device->api.stream_wait(device->stream) : result;
 }

@@ -1,6 +1,7 @@
-/* facts: see facts.h. */
-#include "backends/gpu/facts.h"
+/* facts: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
@@ -11,9 +12,22 @@ uint32_t gpu_facts_ask(const struct gpu_driver *d, int device, int attribute)
 	return d->device_attribute(&value, attribute, device) == GPU_SUCCESS && value > 0 ? (uint32_t)value : 0;
 }
 
-void gpu_facts_limits(const struct gpu_driver *d, int device, const struct gpu_attributes *a, struct facts *f)
+int gpu_facts_limits(const struct gpu_driver *d, uint32_t index, const struct gpu_attributes *a, int *ret_device, struct facts *f,
+		     struct err *e)
 {
 	size_t bytes = 0;
+	int count = 0, device = (int)index;
+	d->device_count(&count);
+	if (index >= (uint32_t)count || (d->device_get && d->device_get(&device, (int)index) != GPU_SUCCESS))
+		return err_set(e, ERR_NOT_FOUND, "there is no device %s:%u: the driver sees %d (%s:0 to %s:%d)", f->backend, index,
+			       count, f->backend, f->backend, count - 1);
+	*ret_device = device;
+	f->runs = true;
+	f->index = index;
+	snprintf(f->id, sizeof f->id, "%s:%u", f->backend, index);
+	if (d->device_name(f->name, sizeof f->name, device) != GPU_SUCCESS || !f->name[0])
+		snprintf(f->name, sizeof f->name, "%s device", a->vendor);
+	f->name[sizeof f->name - 1] = 0;
 	f->warp_size = gpu_facts_ask(d, device, a->warp_size);
 	f->max_threads = gpu_facts_ask(d, device, a->threads);
 	for (int i = 0; i < 3; i++) {
@@ -30,6 +44,7 @@ void gpu_facts_limits(const struct gpu_driver *d, int device, const struct gpu_a
 	f->l2_bytes = gpu_facts_ask(d, device, a->l2_bytes);
 	if (d->device_memory(&bytes, device) == GPU_SUCCESS)
 		f->memory_bytes = bytes;
+	return 0;
 }
 
 /* Units × multiply-adds per clock × 2 × maximum clock; memory: two transfers a clock × bus width. */
@@ -45,9 +60,7 @@ void gpu_facts_peaks(const struct gpu_driver *d, int device, const struct gpu_at
 	f->peak_tensor_tf32 = cycles * rates->tensor_tf32 * 2;
 }
 
-int gpu_facts_devices(const struct gpu_driver *d,
-		      int (*describe)(const struct gpu_driver *d, uint32_t index, struct facts *ret_facts, struct err *e),
-		      struct facts **ret_facts, size_t *ret_count, struct err *e)
+int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
 	int count = 0, rc = 0;
 	d->device_count(&count);

@@ -1,12 +1,10 @@
-/* judge: see judge.h. */
-#include "backends/gpu/judge.h"
+/* judge: see run.h. */
+#include "backends/gpu/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/device.h"
-#include "backends/gpu/run.h"
 #include "backends/values/compare.h"
 #include "backends/values/fill.h"
 #include "backends/values/special.h"
@@ -76,7 +74,7 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 	static const char *const names[KERNELS] = { "judge_fill",     "judge_same",   "judge_keep",  "judge_moved",
 						    "judge_absorbed", "judge_errors", "judge_bound", "judge_compare" };
 	struct gpu_judge *j;
-	gpu_result result = gpu_device_use(d);
+	gpu_result result;
 	if (d->judge)
 		return 0;
 	if (!len)
@@ -84,8 +82,7 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 	if (!d->api.share_open || !d->api.share_close)
 		return err_set(e, ERR_UNSUPPORTED, "the driver cannot share memory between processes");
 	j = MEM_NEW(struct gpu_judge);
-	if (result == GPU_SUCCESS)
-		result = d->api.module_load(&j->module, binary);
+	result = d->api.module_load(&j->module, binary);
 	for (int k = 0; k < KERNELS && result == GPU_SUCCESS; k++)
 		result = d->api.module_function(&j->kernels[k], j->module, names[k]);
 	if (result == GPU_SUCCESS)
@@ -128,11 +125,10 @@ static int start(struct backend_device *d, enum kernel kernel, uint64_t count, v
 {
 	uint64_t blocks = (count + BLOCK - 1) / BLOCK, most = (uint64_t)d->facts.units * BLOCKS_PER_UNIT;
 	unsigned grid = (unsigned)(blocks < most ? blocks : most);
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 	if (found) {
 		*found = (struct found){ .high = UINT64_MAX, .first = UINT64_MAX, .first_gross = UINT64_MAX };
-		if (result == GPU_SUCCESS)
-			result = d->api.copy_in(d->judge->found, found, sizeof *found, d->stream);
+		result = d->api.copy_in(d->judge->found, found, sizeof *found, d->stream);
 	}
 	if (result == GPU_SUCCESS && grid)
 		result = d->api.launch(d->judge->kernels[kernel], grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL);
@@ -161,11 +157,10 @@ static int share(struct backend_run *run, unsigned buffer, struct wire_share *re
 	const struct backend_device *d = run->device;
 	const struct gpu_set *s = &run->sets[run->current];
 	struct gpu_handle handle;
-	gpu_result result = gpu_device_use(d);
+	gpu_result result;
 	if (!d->api.share_get)
 		return err_set(e, ERR_UNSUPPORTED, "the driver cannot share memory between processes");
-	if (result == GPU_SUCCESS)
-		result = d->api.share_get(&handle, s->blocks[buffer]);
+	result = d->api.share_get(&handle, s->blocks[buffer]);
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "sharing a buffer with the judge", e);
 	memcpy(ret_share->handle, handle.bytes, sizeof ret_share->handle);
@@ -178,7 +173,7 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 {
 	struct backend_run *run = MEM_NEW(struct backend_run);
 	struct gpu_set *s = &run->sets[0];
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 	*run = (struct backend_run){ .device = d, .plan = plan, .adopted = true, .set_count = 1 };
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
@@ -201,7 +196,9 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 static struct filling filling_of(const struct backend_run *run, unsigned buffer, const struct fill_choice *choice)
 {
 	const struct plan_buffer *b = &run->plan->buffers[buffer];
-	struct filling f = { .first = *b, .buffer = *b, .values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED };
+	struct filling f = { .first = *b,
+			     .buffer = *b,
+			     .values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED };
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
@@ -321,14 +318,10 @@ static int keep(struct backend_device *d, const struct array *a, const struct wi
 static int join_errors(struct backend_device *d, struct err *e)
 {
 	float *all = MEM_NEW_N(float, BOUND_BINS), *wide = MEM_NEW_N(float, BOUND_BINS);
-	gpu_result result = d->api.copy_out(all, d->judge->bins, BOUND_BINS * sizeof *all, d->stream);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
+	gpu_result result = gpu_device_read(d, all, d->judge->bins, BOUND_BINS * sizeof *all);
 	bound_join_errors(all, wide);
 	if (result == GPU_SUCCESS)
-		result = d->api.copy_in(d->judge->bins, wide, BOUND_BINS * sizeof *wide, d->stream);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
+		result = gpu_device_write(d, d->judge->bins, wide, BOUND_BINS * sizeof *wide);
 	free(all);
 	free(wide);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "joining the baseline's errors", e);
@@ -416,14 +409,12 @@ static int look(struct backend_run *run, unsigned buffer, const struct truth *t,
 	struct array a = array_of(run, buffer);
 	uint64_t got[2] = { 0 };
 	float limit = 0;
-	gpu_result result = d->api.copy_out(got, a.at + (index / a.columns * a.ld + index % a.columns) * (uint64_t)a.size,
-					    (size_t)a.size, d->stream);
+	gpu_result result =
+		gpu_device_read(d, got, a.at + (index / a.columns * a.ld + index % a.columns) * (uint64_t)a.size, (size_t)a.size);
 	if (result == GPU_SUCCESS)
-		result = d->api.copy_out(&ret->want, t->y + index * sizeof(double), sizeof(double), d->stream);
+		result = gpu_device_read(d, &ret->want, t->y + index * sizeof(double), sizeof(double));
 	if (result == GPU_SUCCESS)
-		result = d->api.copy_out(&limit, t->bound + index * sizeof(float), sizeof(float), d->stream);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
+		result = gpu_device_read(d, &limit, t->bound + index * sizeof(float), sizeof(float));
 	ret->index = (int64_t)index;
 	ret->got = dtype_load(run->plan->buffers[buffer].type, got);
 	ret->bound = (double)limit;

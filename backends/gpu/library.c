@@ -1,5 +1,5 @@
-/* library: see library.h. */
-#include "backends/gpu/library.h"
+/* library: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -59,13 +59,17 @@ void *gpu_library_open(const char *file, struct buf *tried)
 	return handle;
 }
 
-void *gpu_library_open_first(const char *variable, const char *const *files, size_t count, struct buf *tried)
+void *gpu_library_open_driver(const char *variable, const char *name, struct buf *tried)
 {
+	static const char *const below[] = { "", "/usr/lib/x86_64-linux-gnu/", "/usr/local/nvidia/lib64/", "/usr/lib/wsl/lib/" };
 	const char *named = gpu_library_setting(variable);
 	void *handle = named ? gpu_library_open(named, tried) : NULL;
 
-	for (size_t i = 0; !named && !handle && i < count; i++)
-		handle = gpu_library_open(files[i], tried);
+	for (size_t i = 0; !named && !handle && i < MEM_COUNT(below); i++) {
+		char file[GPU_PATH];
+		snprintf(file, sizeof file, "%s%s", below[i], name);
+		handle = gpu_library_open(file, tried);
+	}
 	return handle;
 }
 
@@ -102,4 +106,17 @@ void gpu_library_path(void *function, char ret_path[GPU_PATH])
 
 	if (dladdr(function, &where) && where.dli_fname)
 		snprintf(ret_path, GPU_PATH, "%s", where.dli_fname);
+}
+
+const char *gpu_library_fill(void *handle, const struct gpu_symbol *list, size_t count, void *ret)
+{
+	const char *missing = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		void *function = dlsym(handle, list[i].name);
+		memcpy((char *)ret + list[i].member, &function, sizeof function);
+		if (!function && list[i].needed && !missing)
+			missing = list[i].name;
+	}
+	return missing;
 }

@@ -1,5 +1,5 @@
-/* module: see module.h. */
-#include "backends/gpu/module.h"
+/* module: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
 #include <stdlib.h>
 #include <string.h>

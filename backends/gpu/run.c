@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/check.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
@@ -13,20 +12,6 @@ enum { SEARCHED_BYTES = 64 << 20 }; /* in a search, sets of more than this take 
 enum { HIDE_BYTES = 32 << 20 };     /* written before a rotated window: hides the CPU's submission, and is only a part of the L2 */
 
 /* --- loading ------------------------------------------------------------------------------------------------------------ */
-static int check_launch(const struct backend_device *d, const struct plan_launch *l, const struct gpu_module *module, struct err *e)
-{
-	const struct gpu_kernel *k = gpu_module_find(module, l->kernel);
-
-	if (!k)
-		return gpu_module_missing(module, l->kernel, e);
-	if (l->cooperative && !d->cooperative)
-		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": %s has no cooperative launches", l->kernel, d->facts.name);
-	if ((k->cluster[0] || gpu_check_volume(l->cluster) > 1) && !d->api.launch_extended && d->facts.max_cluster > 1)
-		return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": the driver has no cluster launches; install driver 525 or newer",
-			       l->kernel);
-	return gpu_check_launch(l, k, &d->facts, e);
-}
-
 int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_module *module, struct err *e)
 {
 	const struct backend_device *d = run->device;
@@ -35,12 +20,22 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 	gpu_result result;
 
 	/* The driver only gets binaries whose kernels were checked against the plan and the device. */
-	for (size_t i = 0; i < plan->op_count; i++)
-		if (plan->ops[i].kind == PLAN_OP_LAUNCH) {
-			int rc = check_launch(d, &plan->ops[i].launch, module, e);
-			if (rc)
-				return rc;
-		}
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct plan_launch *l = &plan->ops[i].launch;
+		const struct gpu_kernel *k;
+		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
+			continue;
+		if (!(k = gpu_module_find(module, l->kernel)))
+			return gpu_module_missing(module, l->kernel, e);
+		if (l->cooperative && !d->cooperative)
+			return err_set(e, ERR_UNSUPPORTED, "kernel \"%s\": %s has no cooperative launches", l->kernel, f->name);
+		if ((k->cluster[0] || gpu_check_volume(l->cluster) > 1) && !d->api.launch_extended && f->max_cluster > 1)
+			return err_set(e, ERR_UNSUPPORTED,
+				       "kernel \"%s\": the driver has no cluster launches; install driver 525 or newer", l->kernel);
+		int rc = gpu_check_launch(l, k, f, e);
+		if (rc)
+			return rc;
+	}
 	result = d->api.module_load(&run->module, binary);
 	if (result == GPU_NO_BINARY || result == GPU_INVALID_IMAGE || result == GPU_INVALID_FILE)
 		return err_set(e, ERR_INPUT,
@@ -63,12 +58,6 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
-/* What an execution may touch. */
-static size_t block_bytes(const struct plan_buffer *b)
-{
-	return b->bytes + 2 * BACKEND_RED_ZONE + ALIGN;
-}
-
 int gpu_run_add_set(struct backend_run *run, struct err *e)
 {
 	const struct backend_device *d = run->device;
@@ -129,7 +118,7 @@ unsigned gpu_run_sets_wanted(const struct backend_device *device, const struct p
 
 	*ret_rotates = false;
 	for (size_t i = 0; i < plan->buffer_count; i++)
-		bytes += block_bytes(&plan->buffers[i]);
+		bytes += plan->buffers[i].bytes + 2 * BACKEND_RED_ZONE + ALIGN; /* what an execution may touch */
 	if (!bytes || (cache == WIRE_FLUSHED && bytes > SEARCHED_BYTES) || device->api.memory_info(&left, &total) != GPU_SUCCESS)
 		return 1;
 	rotation = (TIMES_CACHE * device->cache_bytes + bytes - 1) / bytes;
@@ -151,7 +140,6 @@ int gpu_run_make_sets(struct backend_run *run, enum wire_cache cache, int (*reco
 	unsigned wanted = gpu_run_sets_wanted(run->device, run->plan, cache, &rotates);
 	int rc = 0;
 
-	gpu_device_use(run->device);
 	gpu_scrub_prepare(run->device);
 	while (run->set_count < wanted && !rc) {
 		rc = gpu_run_add_set(run, &why);
@@ -182,24 +170,20 @@ unsigned gpu_run_used_set(const struct backend_run *run)
 
 int gpu_run_scrub(struct backend_run *run, uint32_t word, struct err *e)
 {
-	gpu_result result = gpu_device_use(run->device);
-
 	gpu_scrub_prepare(run->device);
-	if (result == GPU_SUCCESS)
-		result = gpu_scrub(run->device, word);
+	gpu_result result = gpu_scrub(run->device, word);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "overwriting shared memory", e);
 }
 
 bool gpu_run_scrubs(const struct backend_run *run)
 {
-	return gpu_scrub_works(run->device);
+	return run->device->scrub.function != NULL;
 }
 
 void gpu_run_free(struct backend_run *run)
 {
 	if (!run)
 		return;
-	gpu_device_use(run->device);
 	for (unsigned i = 0; i < GPU_SETS_MAX; i++)
 		set_fini(&run->sets[i], run);
 	if (run->module)
@@ -209,17 +193,6 @@ void gpu_run_free(struct backend_run *run)
 }
 
 /* --- recording ------------------------------------------------------------------------------------------------------------ */
-static int fail_op(const struct backend_run *run, gpu_result result, size_t op, struct err *e)
-{
-	const struct plan_op *o = &run->plan->ops[op - 1];
-	bool launches = o->kind == PLAN_OP_LAUNCH;
-	char *doing = mem_fmt("recording operation %zu%s%s", op, launches ? ", kernel " : "", launches ? o->launch.kernel : "");
-	int rc = gpu_device_fail(run->device, result, doing, e);
-
-	free(doing);
-	return rc;
-}
-
 gpu_result gpu_run_capture_begin(const struct backend_run *run)
 {
 	return run->device->api.capture_begin(run->device->stream, GPU_CAPTURE_THREAD_LOCAL);
@@ -276,8 +249,15 @@ int gpu_run_record(struct backend_run *run, struct err *e)
 		return gpu_device_fail(d, result, "starting to record the plan", e);
 	submitted = gpu_submit_plan(run, &run->sets[run->set_count], &op);
 	result = gpu_run_capture_end(run, submitted);
-	if (submitted != GPU_SUCCESS)
-		return fail_op(run, submitted, op, e);
+	if (submitted != GPU_SUCCESS) {
+		const struct plan_op *o = &run->plan->ops[op - 1];
+		bool launches = o->kind == PLAN_OP_LAUNCH;
+		char *doing =
+			mem_fmt("recording operation %zu%s%s", op, launches ? ", kernel " : "", launches ? o->launch.kernel : "");
+		int rc = gpu_device_fail(d, submitted, doing, e);
+		free(doing);
+		return rc;
+	}
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "making a graph of the plan", e);
 }
 
@@ -295,35 +275,25 @@ static int address(const struct backend_run *run, unsigned buffer, int64_t offse
 
 int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
 {
-	struct backend_device *d = run->device;
 	gpu_address at = 0;
-	gpu_result result;
 	int rc = address(run, buffer, offset, bytes, &at, e);
 
 	if (rc || !bytes)
 		return rc;
 	run->sets[run->current].reset = false;
-	gpu_device_use(d);
-	result = d->api.copy_in(at, from, bytes, d->stream);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
-	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "writing a buffer", e);
+	gpu_result result = gpu_device_write(run->device, at, from, bytes);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "writing a buffer", e);
 }
 
 int gpu_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e)
 {
-	struct backend_device *d = run->device;
 	gpu_address at = 0;
-	gpu_result result;
 	int rc = address(run, buffer, offset, bytes, &at, e);
 
 	if (rc || !bytes)
 		return rc;
-	gpu_device_use(d);
-	result = d->api.copy_out(to, at, bytes, d->stream);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
-	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "reading a buffer", e);
+	gpu_result result = gpu_device_read(run->device, to, at, bytes);
+	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "reading a buffer", e);
 }
 
 int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e)
@@ -336,7 +306,6 @@ int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct
 	if (rc || !run->plan->buffers[buffer].bytes)
 		return rc;
 	run->sets[run->current].reset = false;
-	gpu_device_use(d);
 	result = d->api.memory_set(at, value, run->plan->buffers[buffer].bytes, d->stream);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "filling a buffer", e);
 }
@@ -352,16 +321,23 @@ int gpu_run_write_tables(struct backend_run *run, struct err *e)
 }
 
 /* --- timed execution ------------------------------------------------------------------------------------------------------ */
+/* Submits one execution on a set. */
+static gpu_result submit(const struct backend_run *run, const struct gpu_set *set)
+{
+	size_t op;
+
+	return set->graph ? run->device->api.graph_launch(set->graph, run->device->stream) : gpu_submit_plan(run, set, &op);
+}
+
 /* One timed window around `times` executions on a set; adds its nanoseconds to *io_ns. */
 static gpu_result window(const struct backend_run *run, const struct gpu_set *set, uint32_t times, double *io_ns)
 {
 	const struct backend_device *d = run->device;
 	gpu_result result = gpu_device_window_begin(d);
 	float ms = 0;
-	size_t op;
 
 	for (uint32_t i = 0; i < times && result == GPU_SUCCESS; i++)
-		result = set->graph ? d->api.graph_launch(set->graph, d->stream) : gpu_submit_plan(run, set, &op);
+		result = submit(run, set);
 	if (result == GPU_SUCCESS)
 		result = gpu_device_window_end(d, &ms);
 	*io_ns += (double)ms * 1e6;
@@ -373,7 +349,7 @@ int gpu_run_copy_set(struct backend_run *run, unsigned from, struct err *e)
 	const struct backend_device *d = run->device;
 	struct gpu_set *to = &run->sets[run->current];
 	const struct gpu_set *source = &run->sets[from];
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 
 	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++) {
 		uint64_t bytes = run->plan->buffers[i].bytes;
@@ -395,7 +371,7 @@ int gpu_run_keep_inout(struct backend_run *run, struct err *e)
 {
 	const struct backend_device *d = run->device;
 	struct gpu_set *s = &run->sets[run->current];
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 
 	for (size_t i = 0; i < run->plan->buffer_count && result == GPU_SUCCESS; i++) {
 		const struct plan_buffer *b = &run->plan->buffers[i];
@@ -438,15 +414,6 @@ static gpu_result reset(const struct backend_run *run, struct gpu_set *set)
 	return result;
 }
 
-/* Executes a set once, untimed. */
-static gpu_result execute_set(const struct backend_run *run, const struct gpu_set *set)
-{
-	const struct backend_device *d = run->device;
-	size_t op;
-
-	return set->graph ? d->api.graph_launch(set->graph, d->stream) : gpu_submit_plan(run, set, &op);
-}
-
 /* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
  * cache: the set before is reset instead, and keeps what it left until then. */
 static gpu_result next_set(struct backend_run *run, bool rotates)
@@ -479,23 +446,28 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 		return next_set(run, cache == WIRE_COLD && run->rotates);
 	result = unreset ? restore(run, set) : GPU_SUCCESS;
 	if (result == GPU_SUCCESS)
-		result = execute_set(run, set);
+		result = submit(run, set);
 	if (result == GPU_SUCCESS)
 		result = unreset ? restore(run, set) : reset(run, set);
 	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device, BACKEND_SCRUB_TIMED) : result;
 }
 
 /* Events around every operation: what lies between two of them on the stream counts for the later one. */
-static gpu_result split(const struct backend_run *run, const struct gpu_set *set, gpu_event *events, uint64_t *ret_ns)
+int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e)
 {
-	const struct backend_device *d = run->device;
+	struct backend_device *d = run->device;
 	size_t count = run->plan->op_count;
-	gpu_result result = d->api.event_record(events[0], d->stream);
+	gpu_event *events = MEM_NEW_N(gpu_event, count + 1);
+	gpu_result result = gpu_device_flush(d);
 
-	for (size_t i = 0; i < count && result == GPU_SUCCESS; i++) {
-		result = gpu_submit_op(run, set, i);
-		if (result == GPU_SUCCESS)
-			result = d->api.event_record(events[i + 1], d->stream);
+	for (size_t i = 0; i <= count && result == GPU_SUCCESS; i++)
+		result = d->api.event_new(&events[i], GPU_EVENT_DEFAULT);
+	if (result == GPU_SUCCESS)
+		result = gpu_run_before_window(run, WIRE_FLUSHED);
+	for (size_t i = 0; i <= count && result == GPU_SUCCESS; i++) {
+		result = d->api.event_record(events[i], d->stream);
+		if (result == GPU_SUCCESS && i < count)
+			result = gpu_submit_op(run, &run->sets[run->current], i);
 	}
 	if (result == GPU_SUCCESS)
 		result = d->api.stream_wait(d->stream);
@@ -504,25 +476,8 @@ static gpu_result split(const struct backend_run *run, const struct gpu_set *set
 		result = d->api.event_elapsed(&ms, events[i], events[i + 1]);
 		ret_ns[i] = (uint64_t)((double)ms * 1e6 + 0.5);
 	}
-	return result;
-}
-
-int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e)
-{
-	struct backend_device *d = run->device;
-	gpu_event *events = MEM_NEW_N(gpu_event, run->plan->op_count + 1);
-	gpu_result result = gpu_device_use(d);
-
-	for (size_t i = 0; i <= run->plan->op_count && result == GPU_SUCCESS; i++)
-		result = d->api.event_new(&events[i], GPU_EVENT_DEFAULT);
-	if (result == GPU_SUCCESS)
-		result = gpu_device_flush(d);
-	if (result == GPU_SUCCESS)
-		result = gpu_run_before_window(run, WIRE_FLUSHED);
-	if (result == GPU_SUCCESS)
-		result = split(run, &run->sets[run->current], events, ret_ns);
 	run->sets[run->current].reset = false;
-	for (size_t i = 0; i <= run->plan->op_count; i++)
+	for (size_t i = 0; i <= count; i++)
 		if (events[i])
 			d->api.event_free(events[i]);
 	free(events);
@@ -532,13 +487,11 @@ int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e)
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = run->device;
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 	double ns = 0;
 
 	if (!times)
 		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
-	if (result != GPU_SUCCESS)
-		return gpu_device_fail(d, result, "selecting the device's context", e);
 	if ((cache == WIRE_COLD || cache == WIRE_FLUSHED) && (result = gpu_device_flush(d)) != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "allocating the scratch that flushes the caches", e);
 	if (cache == WIRE_WARM)

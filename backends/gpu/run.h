@@ -8,11 +8,80 @@
 #ifndef PEAKD_BACKENDS_GPU_RUN_H
 #define PEAKD_BACKENDS_GPU_RUN_H
 
-#include "backends/gpu/device.h"
-#include "backends/gpu/module.h"
+#include "backends/gpu/gpu.h"
 #include "backends/wire/plan.h"
 #include "backends/worker/backend.h"
 #include "base/err.h"
+
+/* --- device.c: one opened device, with the stream and events that everything on it uses. cuda/backend.c and hip/backend.c open it. */
+
+struct cuda_cupti;
+struct cuda_gemm_known;
+struct gpu_judge;
+
+struct backend_device {
+	struct gpu_driver api;
+	struct facts facts;
+	int handle;           /* CUDA: CUdevice */
+	gpu_context context;  /* CUDA: the device's primary context, whose functions are the same in CUDA 12 and 13 */
+	gpu_stream stream;    /* all work goes through it, in order */
+	gpu_event start, end; /* of the timed window */
+	gpu_address flush;    /* scratch that is written to push everything else out of the caches; 0 until first needed */
+	size_t flush_bytes;
+	uint64_t cache_bytes;          /* what rotated copies of buffers must displace; 0 unknown: rotation is not used */
+	bool cooperative;              /* can launch cooperative kernels */
+	bool tensor_maps;              /* CUDA: device and driver know tensor maps */
+	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
+	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
+	size_t gemm_count;
+	struct device_scrub {
+		gpu_library module;
+		gpu_function function; /* NULL: there is none */
+		uint32_t bytes;        /* of shared memory that a block can have */
+		bool tried;
+	} scrub;                  /* overwrites shared memory (scrub.c) */
+	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.c); else NULL */
+	struct gpu_judge *judge;  /* CUDA: kernels that fill and compare; NULL until loaded */
+};
+
+/* Makes the stream and the events, and sizes the flush: twice the cache, at least flush_min bytes. On failure the rest is
+ * left to gpu_device_close. */
+int gpu_device_start(struct backend_device *device, size_t flush_min, struct err *e);
+/* backend.h: close. Also of a device that has faulted, and of NULL. */
+void gpu_device_close(struct backend_device *device);
+/* Makes sure that there is scratch to flush the caches with. */
+gpu_result gpu_device_flush(struct backend_device *device);
+/* Marks the start of a timed window on the stream; the end waits for all work in it. */
+gpu_result gpu_device_window_begin(const struct backend_device *device);
+gpu_result gpu_device_window_end(const struct backend_device *device, float *ret_ms);
+/* Copy between host and device, after all work on the stream, and wait. */
+gpu_result gpu_device_write(const struct backend_device *device, gpu_address to, const void *from, size_t bytes);
+gpu_result gpu_device_read(const struct backend_device *device, void *to, gpu_address from, size_t bytes);
+/* The error for a driver call that failed. -ERR_CRASH: a fault, after which this process cannot use the device; -ERR_PRUNED:
+ * a limit; -ERR_UNSUPPORTED: the device cannot do it; else -ERR_INTERNAL. `doing` reads as in "while DOING". */
+int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e);
+
+/* --- scrub.c: a kernel of ours that overwrites the shared memory of every multiprocessor. Shared memory keeps what the last launch
+ * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their windows. */
+
+/* Loads the kernel, once for each device. Without one (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
+void gpu_scrub_prepare(struct backend_device *d);
+void gpu_scrub_free(struct backend_device *d);
+/* Submits a launch to the device's stream: all shared memory holds the word then. */
+gpu_result gpu_scrub(const struct backend_device *d, uint32_t word);
+
+/* --- judge.c: fills, truths and comparisons on the device, for arrays of gigabytes, which the host would take minutes to fill and read
+ * back. It runs in the process that computes references. That process opens the candidate's buffers by IPC handles; the candidate
+ * can open nothing of the judge's. Fills backend.h's `resident` for CUDA. HIP has none: its buffers are judged on the host.
+ *
+ * A truth is what the host keeps as values and bounds (core/judge/bound.h): y*, the sensitivity and the bound of every element, in
+ * the memory of the device, under a hash. It is made in the steps of enum wire_truth_step. */
+
+extern const struct backend_resident gpu_judge_resident;
+/* Releases kernels and truths. */
+void gpu_judge_free(struct backend_device *device);
+
+/* --- run.c: a binary and a plan on the device ------------------------------------------------------------------------ */
 
 enum { GPU_SETS_MAX = BACKEND_SETS_MAX };
 
@@ -83,6 +152,12 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e);
 /* Frees everything but the caller's gemm, and the run itself. NULL does nothing. */
 void gpu_run_free(struct backend_run *run);
+
+/* What both vendors put into their tables. */
+#define GPU_RUN_BACKEND                                                                                                            \
+	.close = gpu_device_close, .write = gpu_run_write, .read = gpu_run_read, .fill = gpu_run_fill, .use_set = gpu_run_use_set, \
+	.used_set = gpu_run_used_set, .keep_inout = gpu_run_keep_inout, .copy_set = gpu_run_copy_set, .scrubs = gpu_run_scrubs,    \
+	.split = gpu_run_split, .strayed = gpu_slack_check
 
 /* --- submit.c: a plan's operations on the stream of an NVIDIA or AMD device. Called by run.c, which records them into a graph or times them
  * one by one, and by cuda/backend.c. */

@@ -1,5 +1,5 @@
-/* scrub: see device.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
-#include "backends/gpu/device.h"
+/* scrub: see run.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
+#include "backends/gpu/run.h"
 
 #include <string.h>
 
@@ -33,18 +33,13 @@ void gpu_scrub_free(struct backend_device *d)
 	d->scrub = (struct device_scrub){ .function = NULL };
 }
 
-bool gpu_scrub_works(const struct backend_device *d)
-{
-	return d->scrub.function != NULL;
-}
-
 gpu_result gpu_scrub(const struct backend_device *d, uint32_t word)
 {
 	uint32_t bytes = d->scrub.bytes;
 	void *parameters[] = { &bytes, &word };
 	unsigned blocks = BLOCKS_PER_UNIT * (d->facts.units ? d->facts.units : 1);
 
-	if (!gpu_scrub_works(d))
+	if (!d->scrub.function)
 		return GPU_SUCCESS;
 	return d->api.launch(d->scrub.function, blocks, 1, 1, THREADS, 1, 1, bytes, d->stream, parameters, NULL);
 }

@@ -44,7 +44,7 @@ int gpu_slack_check(struct backend_run *run, unsigned *ret_buffer, struct err *e
 {
 	const struct backend_device *d = run->device;
 	uint8_t *have = MEM_NEW_N(uint8_t, GRAIN + 2 * BACKEND_RED_ZONE);
-	gpu_result result = gpu_device_use(d);
+	gpu_result result = GPU_SUCCESS;
 
 	*ret_buffer = 0;
 	for (size_t n = 0; n < run->set_count * run->plan->buffer_count && result == GPU_SUCCESS && *ret_buffer == 0; n++) {
@@ -54,9 +54,7 @@ int gpu_slack_check(struct backend_run *run, unsigned *ret_buffer, struct err *e
 
 		sides_of(&run->plan->buffers[i], s->blocks[i], s->buffers[i], sides);
 		for (int k = 0; k < 2 && result == GPU_SUCCESS; k++) {
-			result = d->api.copy_out(have, sides[k].at, sides[k].bytes, d->stream);
-			if (result == GPU_SUCCESS)
-				result = d->api.stream_wait(d->stream);
+			result = gpu_device_read(d, have, sides[k].at, sides[k].bytes);
 			if (result == GPU_SUCCESS && (have[0] != PATTERN || memcmp(have, have + 1, sides[k].bytes - 1) != 0))
 				*ret_buffer = (unsigned)i + 1;
 		}

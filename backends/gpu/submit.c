@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/check.h"
 #include "base/mem.h"
 
 /* One argument's value; the driver copies it when the launch is submitted. */

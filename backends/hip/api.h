@@ -24,10 +24,4 @@ enum {
  * structure's layout, and exports the new one as hipGetDevicePropertiesR0600 (HIP 6.0 release notes). Bytes. */
 enum { HIP_PROPERTIES_OLD_ARCH = 396, HIP_PROPERTIES_R0600 = 1472, HIP_PROPERTIES_R0600_ARCH = 1160, HIP_PROPERTIES_ARCH = 256 };
 
-/* The compiler library below hiprtc; it is only asked which architectures it knows. X(need, member of struct gpu_rtc,
- * symbol). */
-#define HIP_COMGR_LIST(X)                                                                                                          \
-	X(1, isa_count, amd_comgr_get_isa_count)                                                                                   \
-	X(1, isa_name, amd_comgr_get_isa_name)
-
 #endif

@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backends/gpu/compile.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -43,7 +42,7 @@ const char hip_compile_end[] = "\n#pragma clang force_cuda_host_device end\n";
 /* --- failures --------------------------------------------------------------------------------------------------------- */
 /* The assembler's words go to stderr: compiles once more with stderr redirected. The first attempt leaves stderr alone,
  * because the daemon must see what a crash writes there. */
-static void add_assembler(const struct gpu_rtc *rtc, const char *source, const struct gpu_options *o, struct buf *out)
+static void add_assembler(const struct gpu_compilation *c, struct buf *out)
 {
 	int aside = memfd_create("peakd-assembler", MFD_CLOEXEC), kept = dup(STDERR_FILENO);
 	struct gpu_attempt again;
@@ -52,10 +51,10 @@ static void add_assembler(const struct gpu_rtc *rtc, const char *source, const s
 	if (aside >= 0 && kept >= 0) {
 		fflush(stderr);
 		dup2(aside, STDERR_FILENO);
-		again = gpu_attempt_new(rtc, source, headers, o);
+		again = gpu_compile_attempt(c, headers);
 		fflush(stderr);
 		dup2(kept, STDERR_FILENO);
-		gpu_attempt_fini(rtc, &again);
+		gpu_attempt_fini(&c->rtc, &again);
 		n = pread(aside, text, sizeof text, 0);
 		if (n > 0)
 			buf_add(out, text, (size_t)n);
@@ -66,30 +65,33 @@ static void add_assembler(const struct gpu_rtc *rtc, const char *source, const s
 		close(kept);
 }
 
-static int fail(const struct gpu_rtc *rtc, const char *arch, const char *source, const struct gpu_options *o,
-		const struct gpu_attempt *a, struct err *e)
+static int fail(const struct gpu_compilation *c, struct err *e)
 {
+	const struct gpu_rtc *rtc = &c->rtc;
+	const struct gpu_attempt *a = &c->attempt;
+	const char *shared = strstr(a->log, "local memory ("), *end = strstr(a->log, "' file not found"), *header = end;
 	struct buf text = BUF_INIT;
 	unsigned asked, allowed;
 	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") || a->result == GPU_RTC_INVALID_OPTION)
 		return err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
 			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
-	if (hip_diagnostic_shared(a->log, &asked, &allowed))
-		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, arch, allowed);
-	if (hip_diagnostic_is_assembler(a->log))
-		add_assembler(rtc, source, o, &text);
+	if (shared && sscanf(shared, "local memory (%u) exceeds limit (%u)", &asked, &allowed) == 2)
+		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, c->request->arch,
+			       allowed);
+	if (strstr(a->log, "cannot compile inline asm"))
+		add_assembler(c, &text);
 	hip_diagnostic_clean(a->log, true, &text);
 	if (!text.len)
 		buf_addf(&text, "hiprtc %d.%d fails with result %d and says: %s\n", rtc->version_major, rtc->version_minor,
 			 a->result, a->log[0] ? a->log : "nothing");
-	char *header = hip_diagnostic_header(a->log);
+	while (header && header > a->log && header[-1] != '\'' && header[-1] != '\n')
+		header--;
 	if (header)
 		buf_addf(&text,
-			 "Device code is compiled alone, without the host's headers: leave <%.100s> out; <stdint.h>, <math.h>, "
+			 "Device code is compiled alone, without the host's headers: leave <%.*s> out; <stdint.h>, <math.h>, "
 			 "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there",
-			 header);
+			 end - header < 100 ? (int)(end - header) : 100, header);
 	int rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
-	free(header);
 	buf_fini(&text);
 	return rc;
 }
@@ -109,13 +111,13 @@ static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e
 }
 
 /* One line of resources for each reported kernel, at its first launch. */
-static void log_kernels(const struct wire_compile *request, const struct gpu_module *module, const struct wire_compiled *to,
-			struct buf *log)
+static void log_kernels(struct gpu_compilation *c)
 {
-	const struct hip_arch *arch = hip_facts_arch(request->arch);
-	const struct plan *plan = request->plan;
-	for (size_t i = 0; i < to->kernel_count; i++) {
-		const struct gpu_kernel *k = gpu_module_find(module, to->kernels[i].name);
+	const struct hip_arch *arch = hip_facts_arch(c->request->arch);
+	const struct plan *plan = c->request->plan;
+	struct buf *log = &c->log;
+	for (size_t i = 0; i < c->to.kernel_count; i++) {
+		const struct gpu_kernel *k = gpu_module_find(&c->module, c->to.kernels[i].name);
 		uint64_t threads = k->bound;
 		uint32_t shared = 0;
 		for (size_t n = 0; plan && n < plan->op_count; n++) {
@@ -139,47 +141,30 @@ static void log_kernels(const struct wire_compile *request, const struct gpu_mod
 
 int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
-	struct wire_compiled to = { .binary = NULL };
-	struct gpu_module module = { .kernels = NULL };
-	struct gpu_options options = { .list = NULL };
-	struct gpu_attempt a = { .program = NULL };
-	struct buf source = BUF_INIT, log = BUF_INIT;
-	int64_t start = clock_now();
-	struct facts limits;
-	struct gpu_rtc rtc;
-	int rc = hip_library_rtc(&rtc, e);
-	if (rc)
-		return rc;
-	buf_adds(&source, hip_compile_begin);
-	if ((rc = hip_facts_describe(request->arch, &limits, e)) || (rc = check_arch(&rtc, request->arch, e)) ||
-	    (rc = gpu_compile_source(request, &source, e)))
-		goto out;
-	buf_adds(&source, hip_compile_end);
-	gpu_options_add(&options, mem_fmt("--offload-arch=%s", request->arch));
-	gpu_options_add(&options, mem_str("-std=c++17"));
-	gpu_options_add(&options, mem_str("-O3"));
-	gpu_options_add_request(&options, request);
-	a = gpu_attempt_new(&rtc, buf_text(&source), headers, &options);
-	if (a.result != GPU_RTC_SUCCESS) {
-		rc = fail(&rtc, request->arch, buf_text(&source), &options, &a, e);
-		goto out;
+	struct gpu_compilation c = { .request = request, .start = clock_now() };
+	int rc = hip_library_rtc(&c.rtc, e);
+	buf_adds(&c.source, hip_compile_begin);
+	if (!rc)
+		rc = hip_facts_describe(request->arch, &c.limits, e);
+	if (!rc)
+		rc = check_arch(&c.rtc, request->arch, e);
+	if (!rc)
+		rc = gpu_compile_source(request, &c.source, e);
+	buf_adds(&c.source, hip_compile_end);
+	gpu_compile_option(&c, mem_fmt("--offload-arch=%s", request->arch));
+	gpu_compile_option(&c, mem_str("-std=c++17"));
+	gpu_compile_option(&c, mem_str("-O3"));
+	if (!rc && (c.attempt = gpu_compile_attempt(&c, headers)).result != GPU_RTC_SUCCESS)
+		rc = fail(&c, e);
+	if (!rc)
+		rc = gpu_compile_binary(&c, "hiprtc", "bitcode or relocatable code", e);
+	if (!rc)
+		rc = hip_object_read(c.to.binary, c.to.binary_len, &c.module, e);
+	if (!rc)
+		rc = gpu_compile_check(&c, e);
+	if (!rc) {
+		log_kernels(&c);
+		hip_diagnostic_clean(c.attempt.log, false, &c.log);
 	}
-	if ((rc = gpu_attempt_binary(&rtc, &a, "hiprtc", "bitcode or relocatable code", &to, e)) ||
-	    (rc = hip_object_read(to.binary, to.binary_len, &module, e)) ||
-	    (rc = gpu_compile_check(request->plan, &module, &limits, &to, e)))
-		goto out;
-	log_kernels(request, &module, &to, &log);
-	hip_diagnostic_clean(a.log, false, &log);
-	to.log = buf_steal(&log);
-	to.compile_ns = (uint64_t)(clock_now() - start);
-	*ret_compiled = to;
-	to = (struct wire_compiled){ .binary = NULL };
-out:
-	wire_compiled_fini(&to);
-	gpu_attempt_fini(&rtc, &a);
-	gpu_options_fini(&options);
-	gpu_module_fini(&module);
-	buf_fini(&source);
-	buf_fini(&log);
-	return rc;
+	return gpu_compile_end(&c, rc, ret_compiled);
 }

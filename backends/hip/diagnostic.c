@@ -50,24 +50,3 @@ void hip_diagnostic_clean(const char *log, bool errors_only, struct buf *out)
 	gpu_diagnostic_print(&messages, errors_only, out);
 	gpu_diagnostic_fini(&messages);
 }
-
-bool hip_diagnostic_is_assembler(const char *log)
-{
-	return strstr(log, "cannot compile inline asm") != NULL;
-}
-
-bool hip_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_allowed)
-{
-	const char *at = strstr(log, "local memory (");
-	return at && sscanf(at, "local memory (%u) exceeds limit (%u)", ret_asked, ret_allowed) == 2;
-}
-
-char *hip_diagnostic_header(const char *log)
-{
-	const char *end = strstr(log, "' file not found"), *at = end;
-	if (!end)
-		return NULL;
-	while (at > log && at[-1] != '\'' && at[-1] != '\n')
-		at--;
-	return mem_strn(at, (size_t)(end - at));
-}

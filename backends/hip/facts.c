@@ -108,7 +108,8 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 }
 
 /* --- a device --------------------------------------------------------------------------------------------------------- */
-static const struct gpu_attributes attributes = { .warp_size = hipDeviceAttributeWarpSize,
+static const struct gpu_attributes attributes = { .vendor = "AMD",
+						  .warp_size = hipDeviceAttributeWarpSize,
 						  .threads = hipDeviceAttributeMaxThreadsPerBlock,
 						  .block_x = hipDeviceAttributeMaxBlockDimX,
 						  .grid_x = hipDeviceAttributeMaxGridDimX,
@@ -158,27 +159,18 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 	const struct hip_arch *arch;
 	struct facts f = common();
 	struct gpu_rtc rtc;
-	int count = 0, version = 0, n;
-	rt->device_count(&count);
-	if (index >= (uint32_t)count)
-		return err_set(e, ERR_NOT_FOUND, "there is no device hip:%u: the runtime sees %d (hip:0 to hip:%d)", index, count,
-			       count - 1);
-	f.runs = true;
+	int version = 0, device, n, rc = gpu_facts_limits(rt, index, &attributes, &device, &f, e);
+	if (rc < 0)
+		return rc;
 	/* shares_cpu stays false: prompts and timing use it for devices whose speed is the CPU's. */
 	f.emulated = rt->emulated != NULL;
-	f.index = index;
-	snprintf(f.id, sizeof f.id, "hip:%u", index);
-	if (!ask_arch(rt, (int)index, f.arch))
+	if (!ask_arch(rt, device, f.arch))
 		return err_set(e, ERR_UNSUPPORTED,
 			       "hip:%u: the HIP runtime (%s) does not report the device's architecture; see rocminfo", index,
 			       rt->path);
-	if (rt->device_name(f.name, sizeof f.name, (int)index) != GPU_SUCCESS || !f.name[0])
-		snprintf(f.name, sizeof f.name, "AMD %s", f.arch);
-	f.name[sizeof f.name - 1] = 0;
 	arch = hip_facts_arch(f.arch);
-	gpu_facts_limits(rt, (int)index, &attributes, &f);
-	gpu_facts_peaks(rt, (int)index, &attributes, arch ? &arch->rates : NULL, &f);
-	ask_uuid(rt, (int)index, &f);
+	gpu_facts_peaks(rt, device, &attributes, arch ? &arch->rates : NULL, &f);
+	ask_uuid(rt, device, &f);
 	rt->version(&version);
 	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
 	n = f.emulated ? snprintf(f.driver, sizeof f.driver, "no driver")

@@ -4,10 +4,7 @@
 
 #include <stdbool.h>
 
-#include "backends/gpu/api.h"
-#include "backends/gpu/facts.h"
-#include "backends/gpu/module.h"
-#include "backends/wire/facts.h"
+#include "backends/gpu/gpu.h"
 #include "backends/wire/wire.h"
 #include "backends/worker/backend.h"
 #include "base/buf.h"
@@ -84,13 +81,6 @@ struct hip_occupancy hip_occupancy(const struct gpu_kernel *k, const struct hip_
 /* Appends the log's messages, errors first (or only them), each with its source lines and notes, without counts.
  * "device:7:38: error:" becomes "device(7): error:", as the CUDA backend writes it. */
 void hip_diagnostic_clean(const char *log, bool errors_only, struct buf *out);
-/* True when the assembler refused inline assembly: its words are on stderr, not in the log. */
-bool hip_diagnostic_is_assembler(const char *log);
-/* When the log says that LDS does not fit: bytes asked and allowed. */
-bool hip_diagnostic_shared(const char *log, unsigned *ret_asked, unsigned *ret_allowed);
-/* The header that could not be opened, as fresh text, or NULL. */
-char *hip_diagnostic_header(const char *log);
-
 /* --- compile.c: HIP C++ to an AMD code object in this process, through hiprtc. Fills backend.h's compile; needs no driver and no
  * GPU. */
 

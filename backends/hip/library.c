@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backends/gpu/library.h"
 #include "backends/hip/api.h"
 #include "base/mem.h"
 
@@ -34,28 +33,13 @@ static void *open_numbered(const struct gpu_places *places, const char *name, in
 	return gpu_library_search(places, names, 1, !gpu_library_setting("PEAKD_ROCM"), tried);
 }
 
-static const char *resolve_runtime(void *handle, struct gpu_driver *ret)
-{
-	const char *missing = NULL;
-	GPU_DRIVER_LIST(GPU_RESOLVE_HIP)
-	if (!ret->properties_r0600 && !ret->properties_old && !missing)
-		missing = "hipGetDeviceProperties";
-	return missing;
-}
-
-static const char *resolve_rtc(void *handle, struct gpu_rtc *ret)
-{
-	const char *missing = NULL;
-	GPU_RTC_LIST(GPU_RESOLVE_HIP)
-	return missing;
-}
-
-static const char *resolve_comgr(void *handle, struct gpu_rtc *ret)
-{
-	const char *missing = NULL;
-	HIP_COMGR_LIST(GPU_RESOLVE)
-	return missing;
-}
+#define RUNTIME_SYMBOL(result, member, cuda_need, cuda, need, symbol, parameters) GPU_SYMBOL(gpu_driver, member, symbol, need)
+#define RTC_SYMBOL(result, member, cuda_need, cuda, need, symbol, parameters) GPU_SYMBOL(gpu_rtc, member, symbol, need)
+static const struct gpu_symbol runtime_symbols[] = { GPU_DRIVER_LIST(RUNTIME_SYMBOL) };
+static const struct gpu_symbol rtc_symbols[] = { GPU_RTC_LIST(RTC_SYMBOL) };
+/* The compiler library below hiprtc; it is only asked which architectures it knows. */
+static const struct gpu_symbol comgr_symbols[] = { GPU_SYMBOL(gpu_rtc, isa_count, amd_comgr_get_isa_count, true)
+							   GPU_SYMBOL(gpu_rtc, isa_name, amd_comgr_get_isa_name, true) };
 
 int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 {
@@ -78,7 +62,9 @@ int hip_library_runtime(struct gpu_driver *ret_runtime, struct err *e)
 			     buf_text(&tried));
 		goto out;
 	}
-	missing = resolve_runtime(handle, &rt);
+	missing = gpu_library_fill(handle, runtime_symbols, MEM_COUNT(runtime_symbols), &rt);
+	if (!rt.properties_r0600 && !rt.properties_old && !missing)
+		missing = "hipGetDeviceProperties";
 	if (missing) {
 		rc = err_set(e, ERR_UNSUPPORTED, "the HIP runtime is too old: it has no %s; install ROCm 5.2 or newer", missing);
 		goto out;
@@ -145,9 +131,9 @@ int hip_library_rtc(struct gpu_rtc *ret_rtc, struct err *e)
 			     handle ? "libamd_comgr.so" : "libhiprtc.so", buf_text(&tried));
 		goto out;
 	}
-	missing = resolve_rtc(handle, &rtc);
+	missing = gpu_library_fill(handle, rtc_symbols, MEM_COUNT(rtc_symbols), &rtc);
 	if (!missing)
-		missing = resolve_comgr(comgr, &rtc);
+		missing = gpu_library_fill(comgr, comgr_symbols, MEM_COUNT(comgr_symbols), &rtc);
 	if (missing || rtc.version(&rtc.version_major, &rtc.version_minor) != GPU_RTC_SUCCESS) {
 		rc = err_set(e, ERR_UNSUPPORTED,
 			     "the HIP compiler library is too old: it has no working %s; install ROCm 5.2 or newer",

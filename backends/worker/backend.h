@@ -25,7 +25,7 @@ struct backend_run;    /* a loaded binary with buffers for one plan on one devic
 struct ceilings_kernel;
 struct fill_choice;
 
-/* What a backend can do to buffers without the host: gpu/judge.h. All errors as below. */
+/* What a backend can do to buffers without the host: gpu/judge.c. All errors as below. */
 struct backend_resident {
 	const char *source; /* of the kernels, for compile */
 	/* The compiled kernels; once per process, before all others but share. Without bytes: -ERR_NOT_FOUND when it has none yet. */

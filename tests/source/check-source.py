@@ -61,7 +61,7 @@ GLOBALS = {
 # everything else has its own .h, x_y.c shares x.h, or
 HEADERLESS = ("daemon/main.c", "daemon/tools/", "daemon/verbs/")
 # its room has one header for what only its own files call
-ROOM_HEADERS = {"mcp": "inner.h", "backends/cuda": "cuda.h", "backends/gpu": "run.h", "backends/hip": "hip.h", "backends/hlsl": "hlsl.h",
+ROOM_HEADERS = {"mcp": "inner.h", "backends/cuda": "cuda.h", "backends/gpu": "gpu.h", "backends/hip": "hip.h", "backends/hlsl": "hlsl.h",
                 "backends/worker": "runs.h"}
 FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX = 100, 500, 700, 40
 SKIPPED = re.compile(r"^(\.git|build(-.*)?|node_modules|__pycache__)$")

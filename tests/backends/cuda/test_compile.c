@@ -1,6 +1,6 @@
 /* The installed CUDA compiler library: the result for a good kernel, and the message for a bad one. */
 #include "backends/cuda/cuda.h"
-#include "backends/gpu/judge.h"
+#include "backends/gpu/run.h"
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 

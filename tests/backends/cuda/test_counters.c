@@ -55,7 +55,7 @@ static struct wire_counters read_now(struct backend_run *run, struct backend_dev
 	launches = 0;
 	cuda_counters_start(d);
 	is_int(cuda_counters_read(run, &c, &e), 0, "counters are read, or their views are closed %s", e.text);
-	cuda_counters_free(d);
+	free(d->cupti);
 	d->cupti = NULL;
 	return c;
 }

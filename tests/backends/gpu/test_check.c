@@ -4,7 +4,7 @@
 #define PLANS_BACKEND backend_cuda
 #include "backends/plans.h"
 
-#include "backends/gpu/check.h"
+#include "backends/gpu/gpu.h"
 #include "backends/hip/hip.h"
 #include "tap.h"
 

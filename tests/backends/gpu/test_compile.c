@@ -1,5 +1,5 @@
 /* The translation unit for a device compiler, its diagnostics, and the parameters that cannot become macros. */
-#include "backends/gpu/compile.h"
+#include "backends/gpu/gpu.h"
 
 #include <stdlib.h>
 
