@@ -7,9 +7,11 @@
 #include "base/suggest.h"
 #include "daemon/relay.h"
 #include "daemon/serve.h"
+#include "daemon/verbs/call.h"
+#include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
-enum { MAX_WORDS = 8 }; /* of a program in a sandbox */
+enum { MAX_WORDS = 8 /* of a program in a sandbox */, VERB_COLUMN = 20 };
 
 static int worker_run(const struct verb_line *line)
 {
@@ -29,22 +31,54 @@ static const struct verb worker_verb = {
 };
 
 static const struct verb *const verbs[] = {
-	&serve_verb,      &relay_verb,    &run_verb,          &study_verb,    &verbs_tune,     &verbs_validate,
-	&verbs_transform, &verbs_compare, &verbs_profile,     &optimize_verb, &verbs_workflow, &verbs_draft,
-	&import_verb,     &bench_verb, &verbs_devices, &verbs_jobs,        &drain_verb,    &knowledge_verb, &trajectories_verb,
-	&vacuum_verb,     &backup_verb,   &backup_check_verb, &selftest_verb, &worker_verb,
+	&serve_verb,
+	&relay_verb,
+	&run_verb,
+	&study_verb,
+	&verbs_tune,
+	&verbs_validate,
+	&verbs_transformations,
+	&verbs_transform,
+	&verbs_transform_begin,
+	&verbs_transform_submit,
+	&edit_verb,
+	&verbs_compare,
+	&verbs_profile,
+	&optimize_verb,
+	&verbs_workflow,
+	&plot_verb,
+	&lint_verb,
+	&verbs_draft,
+	&import_verb,
+	&bench_verb,
+	&verbs_devices,
+	&verbs_jobs,
+	&drain_verb,
+	&knowledge_verb,
+	&trajectories_verb,
+	&vacuum_verb,
+	&backup_verb,
+	&backup_check_verb,
+	&selftest_verb,
+	&stop_verb,
+	&worker_verb,
 };
 
 static int help(void)
 {
 	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n",
 	       PEAKD_VERSION);
-	for (size_t i = 0; i < MEM_COUNT(verbs); i++)
-		printf("  %-12s %s\n", verbs[i]->name, verbs[i]->summary);
-	printf("  %-12s %s\n  %-12s %s\n\n", "version", "the version", "help", "this text");
-	printf("`peakd VERB --help` says more. Exit status: 0 success, 1 failure, 2 wrong command line, 3 only compiled (run, "
-	       "study),\n"
-	       "130 and 143 interrupted by Ctrl-C or SIGTERM, which cancels the job.\n");
+	for (size_t i = 0; i < MEM_COUNT(verbs); i++) {
+		printf("  %-*s ", VERB_COLUMN - 3, verbs[i]->name);
+		out_wrapped(verbs[i]->summary, VERB_COLUMN);
+	}
+	printf("  %-*s the version\n  %-*s this text\n\n", VERB_COLUMN - 3, "version", VERB_COLUMN - 3, "help");
+	out_wrapped("`peakd VERB --help` says more. Exit status: 0 success, 1 refused or failed, 2 wrong command line (nothing was "
+		    "done),",
+		    0);
+	out_wrapped(
+		"3 only compiled, nothing ran (run, study), 130 and 143 interrupted by Ctrl-C or SIGTERM, which cancels the job.",
+		0);
 	return VERB_OK;
 }
 
@@ -65,14 +99,18 @@ static int unknown(const char *word)
 	return VERB_USAGE;
 }
 
-static int run_verb_line(const struct verb *verb, int argc, char **argv)
+static int run_verb_line(const struct verb *declared, int argc, char **argv)
 {
+	struct call_verb complete;
 	struct verb_line line;
+	const struct verb *verb = &complete.verb;
 	struct err e = ERR_INIT;
 	bool wants_help = false;
 	int status = VERB_OK;
+	call_complete(declared, &complete);
 	if (verb_parse(verb, argc, argv, &line, &wants_help, &e) < 0) {
-		fprintf(stderr, "peakd %s: %s\n", verb->name, e.text);
+		verb_print_error(verb, &e);
+		call_fini(&complete);
 		return VERB_USAGE;
 	}
 	if (wants_help)
@@ -80,6 +118,7 @@ static int run_verb_line(const struct verb *verb, int argc, char **argv)
 	else
 		status = verb->run(&line);
 	verb_line_fini(&line);
+	call_fini(&complete);
 	return status;
 }
 

@@ -8,7 +8,7 @@ folder=$2
 here=$(dirname "$0")
 mkdir -p "$folder"
 "$peakd" help >"$folder/help.txt"
-for verb in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$folder/help.txt"); do
+for verb in $(sed -n 's/^  \([a-z-]*\) .*/\1/p' "$folder/help.txt"); do
 	case $verb in
 	version | help | worker) ;;
 	*) "$peakd" help "$verb" ;;

@@ -5,23 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "daemon/verbs/out.h"
 
 #define REDRAW_NS (100 * CLOCK_MS)
 
-enum { CELLS = 20, LABEL = 16, WIDTH = 80 };
+enum { CELLS = 20, LABEL = 16 };
 
 void bar_init(struct bar *bar, const char *label)
 {
-	struct winsize size = { 0 };
-	*bar = (struct bar){ .label = label, .terminal = isatty(STDERR_FILENO), .width = WIDTH };
-	if (bar->terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-		bar->width = size.ws_col;
+	*bar = (struct bar){ .label = label, .terminal = out_is_terminal(stderr), .width = out_width(stderr) };
 }
 
 /* The first "12/128" in the text as a fraction; -1 without one. */
@@ -40,14 +36,31 @@ static double fraction(const char *text)
 	return -1;
 }
 
-/* Cuts after `columns` characters. Continuation bytes of UTF-8 do not count. */
+static int columns_of(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that continue a character of UTF-8 do not count */
+	return n;
+}
+
+/* Cuts the text to `columns` characters. What follows its last comma stays: how much time is left. */
 static void cut(struct buf *b, int columns)
 {
+	char *comma = strrchr(buf_text(b), ','), *last = NULL;
+	if (columns_of(buf_text(b)) <= columns)
+		return;
+	if (comma && columns_of(comma) < columns / 2) {
+		last = mem_fmt("…%s", comma);
+		columns -= columns_of(last);
+	}
 	for (size_t i = 0; i < b->len; i++)
 		if (((unsigned char)b->data[i] & 0xc0) != 0x80 && columns-- == 0) {
 			b->len = i;
 			b->data[i] = '\0';
 		}
+	buf_adds(b, last ? last : "");
+	free(last);
 }
 
 char *bar_line(const char *label, const char *message, int width)

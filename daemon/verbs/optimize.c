@@ -9,6 +9,7 @@
 #include "core/optimize/landscape.h"
 #include "core/optimize/policy.h"
 #include "core/search/import_file.h"
+#include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
@@ -128,8 +129,10 @@ static int misused(const struct verb_line *line, const char *why)
 	return verb_misused(line, &e);
 }
 
-static int run(const struct verb_line *line)
+static int run(const struct verb_line *line, const struct verb_call *call)
 {
+	struct err e = ERR_INIT;
+	json_t *arguments = NULL;
 	if (verb_get(line, "list-policies"))
 		return list_policies();
 	if (verb_get(line, "simulate"))
@@ -143,10 +146,8 @@ static int run(const struct verb_line *line)
 	}
 	if (line->word_count > 1)
 		return misused(line, "one checkpoint to start from, or explain and a job");
-	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "policy", "model", "reviewer", "sequence", "device", "sizes", "objective", "without", "batch",
-		   "continue", "resume", VERBS_BOUNDS, NULL);
-	return verbs_call(line, "optimize", arguments, NULL);
+	return call_arguments(line, call, 0, &arguments, &e) < 0 ? verb_fail(line, &e)
+								 : call_tool(line, call->tool, call, arguments, NULL);
 }
 
 const struct verb optimize_verb = {
@@ -163,12 +164,8 @@ const struct verb optimize_verb = {
 		(const struct verb_option[]){
 			{ "policy", "NAME", "what decides (default: tree); --list-policies shows them" },
 			{ "list-policies", NULL, "lists the policies and where each comes from" },
-			{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
 			{ "reviewer", "NAME", "the model that reads code first, for the policy coder-judge (default: the same)" },
 			{ "sequence", "NAME", "for the policy sequence: the transformations to apply" },
-			{ "device", "D", "device as `peakd devices` lists it" },
-			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-			{ "calls", "N", "model calls at most (default 20, where no budget is given)" },
 			{ "experiments", "N", "transformations to try at most" },
 			{ "tokens", "N", "tokens at most, in and out" },
 			{ "seconds", "S", "seconds at most" },
@@ -176,24 +173,20 @@ const struct verb optimize_verb = {
 			{ "money", "X", "what the tokens may cost, at --price-in and --price-out" },
 			{ "price-in", "X", "price of a million tokens that the model reads" },
 			{ "price-out", "X", "price of a million tokens that it writes" },
-			{ "roof", "PERCENT", "stops when the best runs at this percent of a measured ceiling (default 90)" },
 			{ "tune", "N", "configurations for each new checkpoint and size (default 24)" },
-			{ "samples", "N", "execution parameters to validate (default 16)" },
-			{ "objective", "WHAT", "time (default), energy or edp: what checkpoints are compared by" },
 			{ "without", "WHAT", "does without profile (and its guidance), knowledge, or both" },
 			{ "seed", "N", "of policies that draw lots (default 1)" },
+			{ "continue", "JOB", "goes on with a search that has ended, with a new budget" },
+			{ "batch", "D", "a device elsewhere times: tunes wait for `peakd drain`; merge them, then --continue" },
 			{ "simulate", "WHAT",
 			  "runs the policies without a model or a device: on made landscapes (made), or on a FILE of recorded "
 			  "steps" },
 			{ "seeds", "N", "with --simulate: how many searches of each policy (default 200)" },
-			{ "continue", "JOB", "goes on with a search that has ended, with a new budget" },
-			{ "batch", "D", "a device elsewhere times: tunes wait for `peakd drain`; merge them, then --continue" },
-			{ "resume", NULL, "continues an interrupted search with the same options" },
-			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },
 		},
-	.numbers = (const struct verb_number[]){ { "seeds", 1, 100000 }, VERBS_BOUND_NUMBERS, { NULL, 0, 0 } },
+	.numbers = (const struct verb_number[]){ { "seeds", 1, 100000 }, { NULL, 0, 0 } },
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "optimize", .arguments = "at", .run = run },
+					     { .name = NULL } },
 	.min_words = 0,
 	.max_words = 2,
-	.run = run,
 };

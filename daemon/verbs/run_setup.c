@@ -131,7 +131,7 @@ void run_setup_fini(struct run *r)
 int run_setup_read(const char *path, char **ret_text, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	FILE *f = fopen(path, "re");
+	FILE *f = out_is_stdout(path) ? stdin : fopen(path, "re");
 	if (f == NULL)
 		return err_sys(e, errno, "%s: this file cannot be read", path);
 	size_t n = fread(buf_room(&text, SOURCE_MAX + 1), 1, SOURCE_MAX + 1, f);

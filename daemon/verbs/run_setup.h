@@ -50,7 +50,7 @@ int run_setup_workflow(struct run *r, struct err *e);
 /* The workflow's name as asked for: --name, or the file's. */
 const char *run_setup_wanted_name(const struct run *r);
 
-/* The text of a context or kernel file: UTF-8, at most 1 MiB, not empty; free(). */
+/* The text of a context or kernel file (-: standard input): UTF-8, at most 1 MiB, not empty; free(). */
 int run_setup_read(const char *path, char **ret_text, struct err *e);
 /* "examples/matmul.peak.md" is "matmul"; free(). */
 char *run_setup_stem(const char *path);

@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "daemon/verbs/out.h"
 
-enum { CONFIG_MAX = 1 << 20 };
+enum { CONFIG_MAX = 1 << 20, HELP_COLUMN = 27 };
 
 static const struct verb_option common[] = {
 	{ "db", "FILE", "the database (default: $PEAKD_DB, else peakd/peakd.db in $XDG_DATA_HOME)" },
@@ -289,14 +290,31 @@ static void print_option(const char *dashes, const struct verb_option *o)
 {
 	char text[64];
 	snprintf(text, sizeof text, "%s%s%s%s", dashes, o->name, o->value ? *dashes ? " " : "=" : "", o->value ? o->value : "");
-	printf("  %-24s %s\n", text, o->help);
+	printf("  %-*s ", HELP_COLUMN - 3, text);
+	out_wrapped(o->help, HELP_COLUMN);
+}
+
+/* A line that begins with two blanks is of a list: what an action does goes on below itself. */
+static void print_details(const char *text)
+{
+	while (text && *text) {
+		size_t n = strcspn(text, "\n"), indent = strncmp(text, "  ", 2) == 0 && n > HELP_COLUMN - 1 ? HELP_COLUMN - 1 : 0;
+		char *line = mem_strn(text + indent, n - indent);
+		printf("%.*s", (int)indent, text);
+		out_wrapped(line, (int)indent);
+		free(line);
+		text += n + (text[n] == '\n');
+	}
 }
 
 void verb_help(const struct verb *verb)
 {
-	printf("usage: peakd %s%s%s [options]\n%s\n\n", verb->name, *verb->words ? " " : "", verb->words, verb->summary);
+	printf("usage: peakd %s%s%s [options]\n", verb->name, *verb->words ? " " : "", verb->words);
+	print_details(verb->summary);
+	printf("\n");
+	print_details(verb->details);
 	if (verb->details)
-		printf("%s\n", verb->details);
+		printf("\n");
 	for (const struct verb_option *o = own_options(verb); o->name; o++)
 		print_option("--", o);
 	for (size_t i = 0; i < MEM_COUNT(common); i++)
@@ -356,11 +374,19 @@ long long verb_number(const struct verb_line *line, const char *name, long long 
 	return text ? strtoll(text, NULL, 10) : or_else;
 }
 
+void verb_print_error(const struct verb *verb, const struct err *e)
+{
+	bool colours = out_colours(stderr);
+	fflush(stdout);
+	fprintf(stderr, "%speakd %s:%s %s\n", colours ? OUT_RED : "", verb->name, colours ? OUT_PLAIN : "", e->text);
+}
+
 int verb_fail(const struct verb_line *line, const struct err *e)
 {
-	fflush(stdout);
-	bool again = e->code == ERR_CANCELLED && line->verb->again;
-	fprintf(stderr, "peakd %s: %s%s%s\n", line->verb->name, e->text, again ? "; " : "", again ? line->verb->again : "");
+	struct err said = *e;
+	if (e->code == ERR_CANCELLED && line->verb->again)
+		err_set(&said, e->code, "%s; %s", e->text, line->verb->again);
+	verb_print_error(line->verb, &said);
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
 }
 

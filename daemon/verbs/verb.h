@@ -10,8 +10,8 @@
 /* Exit statuses of every verb. */
 enum verb_status {
 	VERB_OK = 0,
-	VERB_FAILED = 1,        /* it ran and failed: the message says why */
-	VERB_USAGE = 2,         /* the command line is wrong */
+	VERB_FAILED = 1,        /* refused, failed, or what was asked is not so (a validation did not pass): the message says why */
+	VERB_USAGE = 2,         /* the command line is wrong: nothing was done */
 	VERB_COMPILED = 3,      /* run, study: everything compiled, nothing ran */
 	VERB_INTERRUPTED = 130, /* its job was cancelled; after a signal 128 + its number, which is the same for Ctrl-C */
 };
@@ -43,6 +43,23 @@ struct verb_line {
 	char *config;              /* the text of the file of --config; NULL without one */
 };
 
+struct verb_line;
+struct table_column;
+
+/* One call of an MCP tool from the shell. Words and options become its arguments, as the tool's input schema describes them. */
+struct verb_call {
+	const char *name;  /* the action, a verb's first word; "": the verb makes one call, and all words are arguments */
+	const char *words; /* for usage: "NAME AT" */
+	const char *about; /* one or two lines of help; NULL for "" */
+	const char *tool;
+	const char *arguments; /* those of the tool that words give, in order; @ before one whose text is a file's */
+	const char *action;    /* the tool's own name of the action; NULL: the same, or the tool has none */
+	size_t min;            /* words needed */
+	const char *rows;      /* member of the answer that is a table at a terminal; NULL: the answer's text is shown */
+	const struct table_column *columns;
+	int (*run)(const struct verb_line *line, const struct verb_call *call); /* in place of the call; may be NULL */
+};
+
 struct verb {
 	const char *name;
 	const char *words;                 /* "FILE.peak.md", "" */
@@ -54,8 +71,11 @@ struct verb {
 		*environment; /* variables that it reads and the file of --config may set; ends with a NULL name, or NULL */
 	const struct verb_number
 		*numbers; /* the options that take numbers, checked by verb_parse; ends with a NULL name, or NULL */
+	const struct verb_call
+		*calls;     /* ends with a NULL name: verb_complete adds their tools' options. NULL: the verb has `run` */
+	const char *hidden; /* arguments of these tools that are not options: "after cursor"; or NULL */
 	size_t min_words, max_words;
-	int (*run)(const struct verb_line *line); /* returns the exit status */
+	int (*run)(const struct verb_line *line); /* returns the exit status; with `calls`, verb_complete sets it */
 };
 
 /* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. Where the verb has an option
@@ -78,7 +98,9 @@ long long verb_number(const struct verb_line *line, const char *name, long long 
 /* An integer within bounds that are not in `numbers`; `or_else` when the option was not given. */
 int verb_int(const struct verb_line *line, const char *name, long long min, long long max, long long or_else, long long *ret_value,
 	     struct err *e);
-/* Prints "peakd VERB: message" on stderr, and after a cancelled job how to continue; returns the exit status for the error. */
+/* Prints "peakd VERB: message" on stderr. */
+void verb_print_error(const struct verb *verb, const struct err *e);
+/* The same, and after a cancelled job how to continue; returns the exit status for the error. */
 int verb_fail(const struct verb_line *line, const struct err *e);
 /* The same for a wrong command line: VERB_USAGE. */
 int verb_misused(const struct verb_line *line, const struct err *e);

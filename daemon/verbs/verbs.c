@@ -5,15 +5,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/mem.h"
-#include "base/suggest.h"
 #include "core/measure/roofline.h"
+#include "core/transform/library.h"
 #include "daemon/app.h"
-#include "daemon/verbs/bar.h"
+#include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
+#include "daemon/verbs/table.h"
 #include "daemon/verbs/verbs_simulate.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), m = strlen(end);
+	return n >= m && strcmp(text + n - m, end) == 0;
+}
 
 /* --- options to arguments --------------------------------------------------------------------------------------------------- */
 
@@ -43,70 +51,17 @@ void verbs_copy(const struct verb_line *line, json_t *arguments, const char *opt
 	va_end(ap);
 }
 
-static int print_json(const struct verb_line *line, const json_t *value)
-{
-	struct err e = ERR_INIT;
-	return out_json(NULL, value, JSON_INDENT(2), &e) < 0 ? verb_fail(line, &e) : VERB_OK;
-}
-
-/* Turns a message about an argument into one about its option: "arguments.over: given …" becomes "--over: given …". */
-static void name_option(const struct verb_line *line, struct err *e)
-{
-	static const char place[] = "arguments.";
-	char *given = mem_str(e->text), *colon = strchr(given, ':');
-	if (strncmp(given, place, sizeof place - 1) == 0 && colon) {
-		char *name = given + sizeof place - 1;
-		*colon = '\0';
-		for (char *c = name; *c; c++)
-			if (*c == '_')
-				*c = '-';
-		for (const struct verb_option *o = line->verb->options; o && o->name; o++)
-			if (strcmp(o->name, name) == 0)
-				err_set(e, e->code, "--%s:%s", name, colon + 1);
-	}
-	free(given);
-}
-
-/* prints: the answer as text, or as JSON with --json. ret_structured may be NULL. */
-static int call_tool(const struct verb_line *line, const char *tool, json_t *take_arguments, bool prints, json_t **ret_structured)
-{
-	struct client *client = NULL;
-	struct err e = ERR_INIT;
-	struct bar bar;
-	json_t *structured = NULL;
-	char *text = NULL;
-	int status = VERB_OK;
-	int rc = client_open(line->db, &client, &e);
-	if (rc < 0) {
-		json_decref(take_arguments);
-		return verb_fail(line, &e);
-	}
-	bar_init(&bar, line->verb->name);
-	rc = client_call(client, tool, take_arguments, &(struct client_watch){ bar_say, &bar }, &structured, &text, &e);
-	bar_clear(&bar);
-	if (rc < 0)
-		name_option(line, &e);
-	if (rc < 0)
-		status = verb_fail(line, &e);
-	else if (prints && verb_get(line, "json"))
-		status = print_json(line, structured);
-	else if (prints)
-		printf("%s\n", text);
-	if (rc == 0 && ret_structured)
-		*ret_structured = json_incref(structured);
-	status = verb_ended(client_interrupted(client), status);
-	/* A validation that ran and did not pass is no success. */
-	if (status == VERB_OK && json_is_false(json_object_get(json_object_get(structured, "result"), "passed")))
-		status = VERB_FAILED;
-	json_decref(structured);
-	free(text);
-	client_close(client);
-	return status;
-}
-
 int verbs_call(const struct verb_line *line, const char *tool, json_t *take_arguments, json_t **ret_structured)
 {
-	return call_tool(line, tool, take_arguments, ret_structured == NULL, ret_structured);
+	return call_tool(line, tool, NULL, take_arguments, ret_structured);
+}
+
+int verbs_transformation(const char *word, char **ret_text, struct err *e)
+{
+	struct stat st;
+	bool exists = stat(word, &st) == 0,
+	     file = strchr(word, '/') ? exists || library_is_name(word) : exists && ends_with(word, ".md");
+	return file ? run_setup_read(word, ret_text, e) : 0;
 }
 
 int verbs_read(const struct verb_line *line, const char *uri, char **ret_text, struct err *e)
@@ -121,43 +76,27 @@ int verbs_read(const struct verb_line *line, const char *uri, char **ret_text, s
 
 /* --- the verbs ---------------------------------------------------------------------------------------------------------------- */
 
-#define DEVICE_OPTION                                                                                                              \
-	{                                                                                                                          \
-		"device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)"               \
-	}
-#define SANITIZER_OPTION                                                                                                           \
-	{                                                                                                                          \
-		"sanitizer", "TOOL", "runs under compute-sanitizer instead: memcheck, racecheck, initcheck or synccheck"           \
-	}
-#define LATER_OPTION                                                                                                               \
-	{                                                                                                                          \
-		"later", NULL, "queues the job for a machine that has the device: see `peakd drain --help`"                        \
-	}
-#define JSON_OPTION                                                                                                                \
-	{                                                                                                                          \
-		"json", NULL, "prints the structured answer"                                                                       \
-	}
-#define SAMPLES_OPTION                                                                                                             \
-	{                                                                                                                          \
-		"samples", "N", "execution parameters to sample (default 16)"                                                      \
-	}
-#define SAMPLES_NUMBER ((const struct verb_number[]){ { "samples", 1, 1024 }, { NULL, 0, 0 } })
-#define AT_WORDS "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, NAME~2.\n"
-
-static int tune_run(const struct verb_line *line)
+static int show(const struct verb_line *line, const struct verb_call *call)
 {
 	struct err e = ERR_INIT;
-	if (verb_get(line, "simulate") && line->word_count == 0)
-		return verbs_simulate(line);
-	if (line->word_count == 0 || verb_get(line, "simulate")) {
-		err_set(&e, ERR_INPUT,
-			"name a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
-		return verb_misused(line, &e);
-	}
-	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "strategy", "sizes", "objective", "over", "budget", "seconds", "device-seconds",
-		   "seed", "warm", "later", "resume", NULL);
-	return verbs_call(line, "tune", arguments, NULL);
+	json_t *arguments = NULL;
+	return call_arguments(line, call, 0, &arguments, &e) < 0 ? verb_fail(line, &e)
+								 : call_tool(line, call->tool, call, arguments, NULL);
+}
+
+static int misused(const struct verb_line *line, const char *why)
+{
+	struct err e = ERR_INIT;
+	err_set(&e, ERR_INPUT, "%s", why);
+	return verb_misused(line, &e);
+}
+
+static int tune_run(const struct verb_line *line, const struct verb_call *call)
+{
+	if ((line->word_count == 0) == (verb_get(line, "simulate") == NULL))
+		return misused(line,
+			       "name a checkpoint to tune or a space to replay: peakd tune AT, or peakd tune --simulate FILE");
+	return line->word_count ? show(line, call) : verbs_simulate(line);
 }
 
 const struct verb verbs_tune = {
@@ -165,146 +104,144 @@ const struct verb verbs_tune = {
 	.words = "[AT]",
 	.summary = "finds the fastest tuning parameters of a checkpoint",
 	.again = "its measurements are kept, and the same command with --resume continues",
-	.details = AT_WORDS "With --simulate there is no AT: a brute-forced space is replayed. --json prints each "
+	.details = VERBS_AT "With --simulate there is no AT: a brute-forced space is replayed. --json prints each "
 			    "seed's times in order, null for a failure.\n",
 	.options =
 		(const struct verb_option[]){
-			DEVICE_OPTION,
-			{ "budget", "N", "configurations to try at most, per input size (default 128)" },
-			{ "seconds", "S", "seconds at most, waiting for the device not counted" },
-			{ "device-seconds", "S", "seconds of checking and timing at most" },
-			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-			{ "over", "HOW",
-			  "several sizes: each (a winner per size, the default), mean (geometric) or worst: one winner "
-			  "for all" },
-			{ "objective", "WHAT", "time (default), energy, edp, or an expression such as \"time * registers\"" },
-			{ "strategy", "NAME", "auto (default) or one of docs/search.md's" },
 			{ "seed", "N", "seed of the search (default 1); with --simulate: of the first search (default 0)" },
 			{ "simulate", "FILE",
 			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
-			{ "warm", NULL, "times with warm caches (default: cold)" },
-			{ "resume", NULL, "continues an earlier tune of the same question; a finished one is the answer" },
-			LATER_OPTION,
-			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
-	.numbers = (const struct verb_number[]){ { "budget", 1, 1000000 },
-						 { "seconds", 1, 1000000 },
-						 { "device-seconds", 1, 1000000 },
-						 { "seed", 0, INT64_MAX },
-						 { "seeds", 1, 100000 },
-						 { NULL, 0, 0 } },
+	.numbers = (const struct verb_number[]){ { "seed", 0, INT64_MAX }, { "seeds", 1, 100000 }, { NULL, 0, 0 } },
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "tune", .arguments = "at", .run = tune_run },
+					     { .name = NULL } },
 	.min_words = 0,
 	.max_words = 1,
-	.run = tune_run,
 };
-
-static int validate_run(const struct verb_line *line)
-{
-	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "sanitizer", "samples", "later", NULL);
-	return verbs_call(line, "validate", arguments, NULL);
-}
 
 const struct verb verbs_validate = {
 	.name = "validate",
 	.words = "AT",
 	.summary = "compares a checkpoint's outputs with the baseline's; exit status 1 if they differ, or nothing ran",
 	.again = VERBS_ANEW,
-	.details = AT_WORDS,
-	.options =
-		(const struct verb_option[]){
-			DEVICE_OPTION,
-			SAMPLES_OPTION,
-			SANITIZER_OPTION,
-			LATER_OPTION,
-			JSON_OPTION,
-			{ NULL, NULL, NULL },
-		},
-	.numbers = SAMPLES_NUMBER,
+	.details = VERBS_AT,
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "validate", .arguments = "at" }, { .name = NULL } },
 	.min_words = 1,
 	.max_words = 1,
-	.run = validate_run,
 };
 
-static int transform_run(const struct verb_line *line)
+/* The file of a transformation is sent as its text. */
+static int transform_run(const struct verb_line *line, const struct verb_call *call)
 {
-	if (line->word_count < 2 && verb_get(line, "pending") == NULL) {
-		struct err e = ERR_INIT;
-		err_set(&e, ERR_INPUT, "name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
-		return verb_misused(line, &e);
-	}
-	json_t *arguments = json_object();
-	if (line->word_count > 0)
-		json_object_set_new(arguments, "at", json_string(line->words[0]));
-	if (line->word_count > 1)
-		json_object_set_new(arguments, "transformation", json_string(line->words[1]));
-	verbs_copy(line, arguments, "model", "device", "pending", "discard", "samples", NULL);
-	return verbs_call(line, "transform", arguments, NULL);
+	struct err e = ERR_INIT;
+	json_t *arguments = NULL;
+	char *text = NULL;
+	if (line->word_count < 2 && verb_get(line, "pending") == NULL)
+		return misused(line, "name a checkpoint and a transformation, or a half-done one to continue (--pending ID)");
+	int rc = call_arguments(line, call, 0, &arguments, &e);
+	if (rc == 0 && line->word_count > 1)
+		rc = verbs_transformation(line->words[1], &text, &e);
+	if (text)
+		json_object_set_new(arguments, "transformation", json_string(text));
+	free(text);
+	if (rc == 0)
+		return call_tool(line, call->tool, call, arguments, NULL);
+	json_decref(arguments);
+	return verb_fail(line, &e);
 }
+
+#define TRANSFORMATION_WORDS                                                                                                       \
+	"TRANSFORMATION is a name (tb-tiling, see `peakd transformations`), a file with a / in its name (./my.md), or a "          \
+	"sentence\n"                                                                                                               \
+	"(\"unroll the inner loop by 4\").\n"
 
 const struct verb verbs_transform = {
 	.name = "transform",
 	.words = "[AT TRANSFORMATION]",
 	.summary = "has a model apply a transformation, each pass compiled or validated",
 	.again = VERBS_ANEW,
-	.details = AT_WORDS "TRANSFORMATION is a name (tb-tiling) or a sentence (\"unroll the inner loop by 4\").\n",
-	.options =
-		(const struct verb_option[]){
-			{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
-			DEVICE_OPTION,
-			SAMPLES_OPTION,
-			{ "pending", "ID", "continues a half-done transformation, in place of AT and TRANSFORMATION" },
-			{ "discard", NULL, "with --pending: drops it" },
-			JSON_OPTION,
-			{ NULL, NULL, NULL },
-		},
-	.numbers = SAMPLES_NUMBER,
+	.details = VERBS_AT TRANSFORMATION_WORDS,
+	.calls =
+		(const struct verb_call[]){
+			{ .name = "", .words = "", .tool = "transform", .arguments = "at transformation", .run = transform_run },
+			{ .name = NULL } },
 	.min_words = 0,
 	.max_words = 2,
-	.run = transform_run,
 };
 
-static int compare_run(const struct verb_line *line)
-{
-	json_t *arguments = json_pack("{s:s}", "a", line->words[0]);
-	if (line->word_count > 1)
-		json_object_set_new(arguments, "b", json_string(line->words[1]));
-	verbs_copy(line, arguments, "device", "sizes", "objective", "warm", "later", NULL);
-	return verbs_call(line, "compare", arguments, NULL);
-}
+const struct verb verbs_transform_begin = {
+	.name = "transform-begin",
+	.words = "[AT TRANSFORMATION]",
+	.summary = "you are the model: begins a transformation, and prints what it asks for",
+	.details = VERBS_AT TRANSFORMATION_WORDS
+	"Write your answer into a file and give it to `peakd transform-submit PENDING FILE`.\n",
+	.calls = (const struct verb_call[]){ { .name = "",
+					       .words = "",
+					       .tool = "transform_begin",
+					       .arguments = "at transformation",
+					       .run = transform_run },
+					     { .name = NULL } },
+	.min_words = 0,
+	.max_words = 2,
+};
+
+const struct verb verbs_transform_submit = {
+	.name = "transform-submit",
+	.words = "PENDING FILE",
+	.summary = "you are the model: submits the answer that transform-begin asked for",
+	.again = VERBS_ANEW,
+	.details = "PENDING is the id that transform-begin printed; FILE holds the whole region in one fenced block (-: standard "
+		   "input).\n",
+	.calls =
+		(const struct verb_call[]){ { .name = "", .words = "", .tool = "transform_submit", .arguments = "pending @answer" },
+					    { .name = NULL } },
+	.min_words = 2,
+	.max_words = 2,
+};
+
+const struct verb verbs_transformations = {
+	.name = "transformations",
+	.words = "[NAME]",
+	.summary = "what can be done to a kernel: lists transformations, or shows one",
+	.details = "NAME shows a transformation whole; sequence:NAME shows a shipped sequence.\n",
+	.calls = (const struct verb_call[]){ { .name = "",
+					       .words = "",
+					       .tool = "transformations",
+					       .arguments = "name",
+					       .rows = "transformations",
+					       .columns = (const struct table_column[]){ { "name", "name", TABLE_STATE },
+											 { "what it does", "summary", TABLE_TEXT },
+											 { "after", "after", TABLE_TEXT },
+											 { "backends", "backends", TABLE_TEXT },
+											 { NULL, NULL, TABLE_TEXT } } },
+					     { .name = NULL } },
+	.min_words = 0,
+	.max_words = 1,
+};
 
 const struct verb verbs_compare = {
 	.name = "compare",
 	.words = "A [B]",
 	.summary = "times two checkpoints alternately: is B faster, slower, the same?",
 	.again = VERBS_ANEW,
-	.details = "A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
-		   "Each side uses its best validated configuration. The verdict is about B. Same means within 1 % "
-		   "(cold also 0.2 us);\n"
-		   "unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
-		   "shows what was\n"
-		   "compared before.\n\n"
-		   "B may be pytorch, where the context has a Python reference: PyTorch runs it eager and compiled, in turns with A\n"
-		   "(docs/bench.md).\n\n"
-		   "--objective energy (or edp: energy x time) also weighs both: 10 alternations of windows of 2 s, the interval "
-		   "of the ratio by\n"
-		   "Student's t. Less energy counts at matched speed: times within 1 %. It takes about a minute and a device with "
-		   "a counter.\n",
-	.options =
-		(const struct verb_option[]){
-			DEVICE_OPTION,
-			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-			{ "objective", "WHAT", "time (default), energy or edp" },
-			{ "warm", NULL, "with warm caches (default: cold)" },
-			{ "later", NULL, "with pytorch: kept for another machine (peakd drain)" },
-			JSON_OPTION,
-			{ NULL, NULL, NULL },
-		},
+	.details =
+		"A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
+		"Each side uses its best validated configuration. The verdict is about B. Same means within 1 % "
+		"(cold also 0.2 us);\n"
+		"unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
+		"shows what was\n"
+		"compared before.\n\n"
+		"B may be pytorch, where the context has a Python reference: PyTorch runs it eager and compiled, in turns with A\n"
+		"(docs/bench.md).\n\n"
+		"--objective energy (or edp: energy x time) also weighs both: 10 alternations of windows of 2 s, the interval "
+		"of the ratio by\n"
+		"Student's t. Less energy counts at matched speed: times within 1 %. It takes about a minute and a device with "
+		"a counter.\n",
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "compare", .arguments = "a b" }, { .name = NULL } },
 	.min_words = 1,
 	.max_words = 2,
-	.run = compare_run,
 };
 
 /* The micro-profiling tools, and the figures that they may ask about. */
@@ -358,29 +295,24 @@ static int draw_roofline(const struct verb_line *line, const json_t *structured,
 	return rc;
 }
 
-static int profile_run(const struct verb_line *line)
+static int profile_run(const struct verb_line *line, const struct verb_call *call)
 {
 	if (verb_get(line, "list-tools"))
 		return list_advisors(line);
-	if (line->word_count == 0) {
-		struct err e = ERR_INIT;
-		err_set(&e, ERR_INPUT, "which checkpoint? A workflow's name, a tag or a number is missing");
-		return verb_misused(line, &e);
-	}
-	json_t *arguments = json_pack("{s:s}", "at", line->words[0]);
-	verbs_copy(line, arguments, "device", "sizes", "probes", "against", NULL);
+	if (line->word_count == 0)
+		return misused(line, "which checkpoint? A workflow's name, a tag or a number is missing");
 	if (verb_get(line, "svg") == NULL)
-		return verbs_call(line, "profile", arguments, NULL);
-	/* Beside the kernel its parent is drawn. */
+		return show(line, call);
 	struct err e = ERR_INIT;
-	json_t *structured = NULL;
-	if (verb_get(line, "against") == NULL)
-		json_object_set_new(arguments, "against", json_string("parent"));
+	json_t *structured = NULL, *arguments = NULL;
 	int rc = out_check(verb_get(line, "svg"), true, &e), status = VERB_OK;
-	if (rc < 0)
-		json_decref(arguments);
-	else
-		status = call_tool(line, "profile", arguments, true, &structured);
+	if (rc == 0)
+		rc = call_arguments(line, call, 0, &arguments, &e);
+	/* Beside the kernel its parent is drawn. */
+	if (rc == 0 && verb_get(line, "against") == NULL)
+		json_object_set_new(arguments, "against", json_string("parent"));
+	if (rc == 0)
+		status = call_tool(line, call->tool, call, arguments, &structured);
 	if (rc == 0 && status == VERB_OK)
 		rc = draw_roofline(line, structured, &e);
 	json_decref(structured);
@@ -392,58 +324,42 @@ const struct verb verbs_profile = {
 	.words = "AT",
 	.summary = "what limits a kernel and what to try: times, energy, percent of the ceilings and of the library",
 	.again = VERBS_ANEW,
-	.details = AT_WORDS "\nGuidance comes from small Markdown files: transforms/tools/ of the share folder, and your own in\n"
+	.details = VERBS_AT "\nGuidance comes from small Markdown files: transforms/tools/ of the share folder, and your own in\n"
 			    "$XDG_DATA_HOME/peakd/transforms/tools/ (docs/measuring.md).\n",
 	.options =
 		(const struct verb_option[]){
-			DEVICE_OPTION,
-			{ "sizes", "SIZES", "only these input sizes, as \"n=2048\"" },
-			{ "against", "AT", "another checkpoint, or \"parent\": what changed since" },
 			{ "svg", "FILE", "writes a roofline picture, with the parent beside it unless --against names another" },
-			{ "probes", NULL, "also times the kernel as if loads, stores or barriers were free" },
 			{ "list-tools", NULL, "lists the micro-profiling tools and the figures that they ask about" },
-			JSON_OPTION,
 			{ NULL, NULL, NULL },
 		},
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "profile", .arguments = "at", .run = profile_run },
+					     { .name = NULL } },
 	.min_words = 0,
 	.max_words = 1,
-	.run = profile_run,
 };
-
-static int devices_run(const struct verb_line *line)
-{
-	json_t *arguments = json_object();
-	verbs_copy(line, arguments, "refresh", NULL);
-	return verbs_call(line, "devices", arguments, NULL);
-}
 
 const struct verb verbs_devices = {
 	.name = "devices",
 	.words = "",
 	.summary = "the devices of this machine",
-	.details = NULL,
-	.options = (const struct verb_option[]){ { "refresh", NULL, "looks again" }, JSON_OPTION, { NULL, NULL, NULL } },
+	.calls =
+		(const struct verb_call[]){ { .name = "",
+					      .words = "",
+					      .tool = "devices",
+					      .arguments = NULL,
+					      .rows = "devices",
+					      .columns = (const struct table_column[]){ { "device", "id", TABLE_STATE },
+											{ "name", "name", TABLE_TEXT },
+											{ "driver", "driver", TABLE_TEXT },
+											{ "shares CPU", "shares_cpu", TABLE_STATE },
+											{ "last crash", "last_crash", TABLE_TEXT },
+											{ NULL, NULL, TABLE_TEXT } } },
+					    { .name = NULL } },
 	.min_words = 0,
 	.max_words = 0,
-	.run = devices_run,
 };
 
 /* --- jobs: only the log needs several calls, since the tool shows a part of it each time ------------------------------------- */
-
-static int check_action(const char *action, size_t words, struct err *e)
-{
-	static const char *const known[] = { "list", "get", "wait", "cancel", "resume", "log" };
-	char hint[96];
-	size_t i = 0;
-	while (i < MEM_COUNT(known) && strcmp(known[i], action) != 0)
-		i++;
-	if (i == MEM_COUNT(known))
-		return err_set(e, ERR_INPUT, "there is no action '%s'%s; the actions are list, get, wait, cancel, resume and log",
-			       action, suggest_hint(action, known, MEM_COUNT(known), hint));
-	if (i > 0 && words < 2)
-		return err_set(e, ERR_INPUT, "usage: peakd jobs %s ID; `peakd jobs` lists the ids", action);
-	return 0;
-}
 
 static void print_events(const json_t *events)
 {
@@ -455,8 +371,10 @@ static void print_events(const json_t *events)
 		       json_string_value(json_object_get(v, "message")));
 }
 
-static int whole_log(const struct verb_line *line, const char *id)
+static int whole_log(const struct verb_line *line, const struct verb_call *call)
 {
+	const char *id = line->words[1];
+	(void)call;
 	struct client *client = NULL;
 	struct err e = ERR_INIT;
 	json_t *all = json_array();
@@ -485,35 +403,33 @@ static int whole_log(const struct verb_line *line, const char *id)
 	return status;
 }
 
-static int jobs_run(const struct verb_line *line)
-{
-	const char *action = line->word_count > 0 ? line->words[0] : "list";
-	struct err e = ERR_INIT;
-	if (check_action(action, line->word_count, &e) < 0)
-		return verb_misused(line, &e);
-	if (strcmp(action, "log") == 0)
-		return whole_log(line, line->words[1]);
-	json_t *arguments = json_pack("{s:s}", "action", action);
-	if (line->word_count > 1)
-		json_object_set_new(arguments, "id", json_string(line->words[1]));
-	bool reads = strcmp(action, "cancel") != 0 && strcmp(action, "resume") != 0;
-	return verbs_call(line, reads ? "job" : "job_control", arguments, NULL);
-}
-
 const struct verb verbs_jobs = {
 	.name = "jobs",
 	.words = "[ACTION ID]",
-	.summary = "lists jobs; ACTION is get, wait, cancel, resume or log",
-	.details = "  list         the newest jobs (the default action)\n"
-		   "  get ID       the job's state, and its result once it has ended\n"
-		   "  wait ID      waits until the job has ended, then shows the same\n"
-		   "  cancel ID    cancels the job; its measurements are kept\n"
-		   "  resume ID    resumes a job that was interrupted when its daemon ended\n"
-		   "  log ID       every event of the job, with its time\n",
-	.options = (const struct verb_option[]){ { "json", NULL, "prints the structured answer" }, { NULL, NULL, NULL } },
+	.summary = "lists jobs; ACTION is get, wait, cancel, resume, log or explain",
+	.hidden = "id after",
+	.calls =
+		(const struct verb_call[]){
+			{ "list", "", "the newest jobs (the default action)", "job", .rows = "jobs",
+			  .columns = (const struct table_column[]){ { "job", "job", TABLE_STATE },
+								    { "kind", "kind", TABLE_STATE },
+								    { "state", "state", TABLE_STATE },
+								    { "about", "about", TABLE_TEXT },
+								    { "began", "created", TABLE_WHEN },
+								    { "message", "error", TABLE_TEXT },
+								    { NULL, NULL, TABLE_TEXT } } },
+			{ "get", "ID", "the job's state, and its result once it has ended", "job", "id", .min = 1 },
+			{ "wait", "ID", "waits until the job has ended, then shows the same", "job", "id", .min = 1 },
+			{ "cancel", "ID", "cancels the job; its measurements are kept", "job_control", "id", .min = 1 },
+			{ "resume", "ID", "resumes a job that was interrupted when its daemon ended", "job_control", "id",
+			  .min = 1 },
+			{ "log", "ID", "every event of the job, with its time", "job", "id", .min = 1, .run = whole_log },
+			{ "explain", "ID", "what an optimize job, or the one that made a checkpoint, decided", "job", "id",
+			  .min = 1 },
+			{ .name = NULL },
+		},
 	.min_words = 0,
 	.max_words = 2,
-	.run = jobs_run,
 };
 
 /* --- draft: reads the kernel file and writes the context; the tool does the work --------------------------------------------- */
@@ -534,37 +450,29 @@ static void print_list(const char *what, const char *path, const json_t *list)
 	}
 }
 
-static bool ends_with(const char *text, const char *end)
+static int draft_run(const struct verb_line *line, const struct verb_call *call)
 {
-	size_t n = strlen(text), m = strlen(end);
-	return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-static int draft_run(const struct verb_line *line)
-{
-	const char *path = line->words[0], *backend = verb_get(line, "backend"), *declared;
+	const char *path = line->words[0], *declared;
 	struct err e = ERR_INIT;
-	char *source = NULL;
-	json_t *answer = NULL, *lines = json_array();
+	json_t *answer = NULL, *arguments = NULL, *lines = json_array();
 	if (ends_with(path, ".py") || ends_with(path, ".json"))
 		err_set(&e, ERR_INPUT, "%s holds no kernel: peakd import %s makes a context of a Python or JSON problem", path,
 			path);
-	if (e.code != ERR_NONE || run_setup_read(path, &source, &e) < 0 ||
-	    out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0) {
+	if (e.code != ERR_NONE || out_check(verb_get(line, "out"), verb_get(line, "force") != NULL, &e) < 0 ||
+	    call_arguments(line, call, 0, &arguments, &e) < 0) {
 		json_decref(lines);
-		free(source);
 		return verb_fail(line, &e);
 	}
 	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)
 		json_array_append_new(lines, json_string(declared));
-	if (backend == NULL)
-		backend = ends_with(path, ".hip") ? "hip" : "cuda";
-	json_t *arguments = json_pack("{s:s, s:s, s:o}", "source", source, "backend", backend, "declared", lines);
-	free(source);
-	verbs_copy(line, arguments, "model", "device", NULL);
+	json_object_set_new(arguments, "declared", lines);
+	if (verb_get(line, "backend") == NULL)
+		json_object_set_new(arguments, "backend", json_string(ends_with(path, ".hip") ? "hip" : "cuda"));
 	int status = verbs_call(line, "draft", arguments, &answer);
 	if (status != VERB_OK)
 		return status;
+	if (verb_get(line, "json"))
+		return out_json(NULL, answer, JSON_INDENT(2), &e) < 0 ? verb_fail(line, &e) : VERB_OK;
 	/* With a model or a device the draft was a job, and the answer is the job. */
 	const json_t *found = json_object_get(answer, "result") ? json_object_get(answer, "result") : answer;
 	print_list("note", path, json_object_get(found, "notes"));
@@ -604,7 +512,9 @@ const struct verb verbs_draft = {
 		   "Then it compares the draft's launches with the file's.\n"
 		   "Exit status 0: the context is complete; 1: questions are open.\n",
 	.options = draft_options,
+	.hidden = "declared",
+	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "draft", .arguments = "@source", .run = draft_run },
+					     { .name = NULL } },
 	.min_words = 1,
 	.max_words = 1,
-	.run = draft_run,
 };

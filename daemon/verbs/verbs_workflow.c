@@ -1,5 +1,5 @@
-/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Each action is one call of the workflow tool.
- */
+/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Most actions are a call of a tool; those that write
+ * or read files are here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,52 +8,17 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include "core/jobs/import_results.h"
 #include "core/search/import_file.h"
+#include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
+#include "daemon/verbs/table.h"
 #include "daemon/verbs/verbs.h"
 
 /* A message may have 8 MiB, and a tune needs no more seeds than these. */
 enum { IMPORT_MAX = 10000, NAME_BYTES = 60 };
-
-/* The tool's arguments for an action's words, and the usage line. */
-static const struct action {
-	const char *name, *first, *second, *words;
-	size_t min;
-	bool writes; /* by the tool workflow_change */
-} actions[] = {
-	{ "create", "file", "name", "FILE [NAME]", 1, false },
-	{ "list", NULL, NULL, "", 0, false },
-	{ "log", "name", NULL, "NAME", 1, false },
-	{ "show", "at", "what", "AT [PART]", 1, false },
-	{ "diff", "at", "with", "AT [AT]", 1, false },
-	{ "compare", "at", "with", "AT [AT]", 1, false },
-	{ "restore", "name", "at", "NAME AT", 2, true },
-	{ "tag", "name", "at", "NAME AT", 2, true },
-	{ "branch", "name", "at", "NAME AT", 2, true },
-	{ "rename", "name", "text", "NAME NEW", 2, true },
-	{ "rm", "name", NULL, "NAME", 1, true },
-	{ "export", "at", NULL, "AT", 1, false },
-	{ "page", "name", NULL, "NAME", 1, false },
-	{ "import", "at", "name", "AT FILE", 2, true },
-};
-
-static const struct action *find_action(const char *name, struct err *e)
-{
-	const char *names[MEM_COUNT(actions)];
-	char hint[96];
-	for (size_t i = 0; i < MEM_COUNT(actions); i++) {
-		if (strcmp(actions[i].name, name) == 0)
-			return &actions[i];
-		names[i] = actions[i].name;
-	}
-	err_set(e, ERR_INPUT, "there is no action '%s'%s; `peakd workflow --help` lists them", name,
-		suggest_hint(name, names, MEM_COUNT(actions), hint));
-	return NULL;
-}
 
 /* --- export: the tool returns the files, this writes them -------------------------------------------------------------------- */
 
@@ -116,12 +81,21 @@ static int write_files(const char *folder, const json_t *files, bool force, stru
 	return rc;
 }
 
-static int export_files(const struct verb_line *line, json_t *take_arguments)
+static int export_files(const struct verb_line *line, const struct verb_call *call)
 {
 	struct err e = ERR_INIT;
-	json_t *structured = NULL;
+	json_t *structured = NULL, *arguments = NULL;
 	const char *out = verb_get(line, "out"), *note;
-	int status = verbs_call(line, "workflow", take_arguments, &structured);
+	bool json = verb_get(line, "json");
+	if (out && strcmp(out, "-") == 0) {
+		err_set(&e, ERR_INPUT, "--out takes a folder, since an export is several files; --json prints them");
+		return verb_misused(line, &e);
+	}
+	if (call_arguments(line, call, 1, &arguments, &e) < 0)
+		return verb_fail(line, &e);
+	int status = call_tool(line, call->tool, call, arguments, json ? NULL : &structured);
+	if (json)
+		return status;
 	if (status != VERB_OK)
 		return status;
 	if (write_files(out ? out : ".", json_object_get(structured, "files"), verb_get(line, "force") != NULL, &e) < 0)
@@ -134,13 +108,15 @@ static int export_files(const struct verb_line *line, json_t *take_arguments)
 
 /* --- import: reads the file here, because it may be large, and sends its best configurations --------------------------------- */
 
-static int import_file(const struct verb_line *line, json_t *take_arguments)
+static int import_file(const struct verb_line *line, const struct verb_call *call)
 {
 	const char *path = line->words[2], *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	struct import_results results = { 0 };
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
-	int rc = import_file_read(path, &text, &e);
+	json_t *arguments = NULL;
+	int rc = call_arguments(line, call, 1, &arguments, &e);
+	rc = rc < 0 ? rc : import_file_read(path, &text, &e);
 	if (rc == 0 && (rc = import_results_read(buf_text(&text), text.len, &results, &e)) < 0)
 		err_wrap(&e, "%s", path);
 	buf_clear(&text);
@@ -151,39 +127,23 @@ static int import_file(const struct verb_line *line, json_t *take_arguments)
 		for (size_t i = 0; i < results.count; i++)
 			results.at[i].run_count = 0;
 		import_results_write(&results, &text);
-		json_object_set_new(take_arguments, "text", json_string(buf_text(&text)));
-		json_object_set_new(take_arguments, "name",
+		json_object_set_new(arguments, "text", json_string(buf_text(&text)));
+		json_object_set_new(arguments, "name",
 				    json_sprintf("%.*s (%s)", (int)utf8_fit(name, NAME_BYTES), name, results.format));
 	}
 	import_results_fini(&results);
 	buf_fini(&text);
 	if (rc == 0)
-		return verbs_call(line, "workflow_change", take_arguments, NULL);
-	json_decref(take_arguments);
+		return call_tool(line, call->tool, call, arguments, NULL);
+	json_decref(arguments);
 	return verb_fail(line, &e);
-}
-
-/* --- create: the tool context_create, with the file's text -------------------------------------------------------------------- */
-
-static int create(const struct verb_line *line)
-{
-	const char *path = line->words[1];
-	struct err e = ERR_INIT;
-	char *text = NULL;
-	if (run_setup_read(path, &text, &e) < 0)
-		return verb_fail(line, &e);
-	char *name = line->word_count > 2 ? mem_str(line->words[2]) : run_setup_stem(path);
-	int status =
-		verbs_call(line, "context_create", json_pack("{s:s, s:s, s:s}", "source", text, "name", name, "file", path), NULL);
-	free(name);
-	free(text);
-	return status;
 }
 
 /* --- page: a resource of the daemon's ------------------------------------------------------------------------------------------ */
 
-static int save_page(const struct verb_line *line)
+static int save_page(const struct verb_line *line, const struct verb_call *call)
 {
+	(void)call;
 	struct buf uri = BUF_INIT;
 	struct err e = ERR_INIT;
 	char *text = NULL;
@@ -200,76 +160,90 @@ static int save_page(const struct verb_line *line)
 
 /* --- the verb ---------------------------------------------------------------------------------------------------------------- */
 
-static int workflow_run(const struct verb_line *line)
+/* As git has it: the older one first. One alone is compared with its parent. */
+static int old_and_new(const struct verb_line *line, const struct verb_call *call)
 {
+	struct verb_call ordered = *call;
 	struct err e = ERR_INIT;
-	const struct action *action = find_action(line->words[0], &e);
-	size_t given = line->word_count - 1;
-	if (action && given < action->min)
-		err_set(&e, ERR_INPUT, "usage: peakd workflow %s%s%s; see `peakd workflow --help`", action->name,
-			*action->words ? " " : "", action->words);
-	else if (action && given > (size_t)(action->first != NULL) + (action->second != NULL))
-		err_set(&e, ERR_INPUT, "unexpected argument '%s'; usage: peakd workflow %s%s%s", line->words[line->word_count - 1],
-			action->name, *action->words ? " " : "", action->words);
-	else if (action && verb_get(line, "out") && strcmp(verb_get(line, "out"), "-") == 0)
-		err_set(&e, ERR_INPUT, "--out takes a folder, since an export is several files; --json prints them");
-	if (e.code != ERR_NONE)
-		return verb_misused(line, &e);
-	if (strcmp(action->name, "create") == 0)
-		return create(line);
-	if (strcmp(action->name, "page") == 0)
-		return save_page(line);
-	json_t *arguments = json_pack("{s:s}", "action", strcmp(action->name, "rm") == 0 ? "delete" : action->name);
-	if (!action->writes) /* the shell shows everything */
-		json_object_set_new(arguments, "limit", json_integer(100000000));
-	if (given > 0)
-		json_object_set_new(arguments, action->first, json_string(line->words[1]));
-	if (given > 1)
-		json_object_set_new(arguments, action->second, json_string(line->words[2]));
-	verbs_copy(line, arguments, "sizes", action->writes ? NULL : "device", NULL);
-	if (strcmp(action->name, "import") == 0)
-		return import_file(line, arguments);
-	bool write = strcmp(action->name, "export") == 0 && verb_get(line, "json") == NULL;
-	return write ? export_files(line, arguments)
-		     : verbs_call(line, action->writes ? "workflow_change" : "workflow", arguments, NULL);
+	json_t *arguments = NULL;
+	if (line->word_count > 2)
+		ordered.arguments = "with at";
+	return call_arguments(line, &ordered, 1, &arguments, &e) < 0 ? verb_fail(line, &e)
+								     : call_tool(line, call->tool, call, arguments, NULL);
 }
+
+static const struct table_column list_columns[] = {
+	{ "name", "name", TABLE_TEXT },   { "head", "head", TABLE_NUMBER }, { "root", "root", TABLE_NUMBER },
+	{ "moved", "moved", TABLE_WHEN }, { NULL, NULL, TABLE_TEXT },
+};
+static const struct table_column log_columns[] = {
+	{ "id", "id", TABLE_NUMBER },
+	{ "made by", "by", TABLE_TEXT },
+	{ "tags", "tags", TABLE_TEXT },
+	{ "status", "status", TABLE_STATE },
+	{ "size", "best.sizes", TABLE_TEXT },
+	{ "time", "best.median_ns", TABLE_TIME },
+	{ "GFLOP/s", "best.gflops", TABLE_NUMBER },
+	{ "GB/s", "best.gbs", TABLE_NUMBER },
+	{ "speed-up", "best.speedup", TABLE_NUMBER },
+	{ "verdict", "best.speedup_verdict", TABLE_STATE },
+	{ "with", "best.params", TABLE_TEXT },
+	{ "note", "note", TABLE_TEXT },
+	{ NULL, NULL, TABLE_TEXT },
+};
+static const struct table_column compare_columns[] = {
+	{ "size", "sizes", TABLE_TEXT }, { "verdict", "verdict", TABLE_STATE }, { "times as fast", "ratio", TABLE_NUMBER },
+	{ "from", "low", TABLE_NUMBER }, { "to", "high", TABLE_NUMBER },        { "old", "a_ns", TABLE_TIME },
+	{ "new", "b_ns", TABLE_TIME },   { "load", "load", TABLE_TEXT },        { "note", "note", TABLE_TEXT },
+	{ NULL, NULL, TABLE_TEXT },
+};
 
 const struct verb verbs_workflow = {
 	.name = "workflow",
 	.words = "ACTION …",
 	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, rename, rm, export, page, import",
-	.details = "  create FILE [NAME]    creates a workflow from a context file, for tune, validate and transform; "
-		   "runs nothing\n"
-		   "  list                  every workflow\n"
-		   "  log NAME              its checkpoints with their best times\n"
-		   "  show AT [PART]        a checkpoint, or its source, device, host, macros, measurements (CSV), t4 "
-		   "(the same as JSON),\n"
-		   "                        validations, exchanges, best (the winner's macros) or tuning\n"
-		   "  diff AT [AT]          what the first adds to the second (default: to its parent)\n"
-		   "  compare AT [AT]       their best times\n"
-		   "  restore NAME AT       moves a workflow's head back to a checkpoint\n"
-		   "  tag NAME AT           names a checkpoint\n"
-		   "  branch NAME AT        starts a new workflow at a checkpoint\n"
-		   "  rename NAME NEW       gives a workflow another name\n"
-		   "  rm NAME               deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough\n"
-		   "  export AT             writes its fastest validated configurations as a library for C, PyTorch, JAX and CuPy\n"
-		   "  page NAME             prints it as one HTML file to be read without a daemon (docs/page.md)\n"
-		   "  import AT FILE        imports another tool's measurements (Kernel Tuner's cache or T4 results, "
-		   "JSON, plain or gzipped):\n"
-		   "                        tunes start from them, and they are never quoted\n"
-		   "AT is a checkpoint: a workflow's name (its head), a tag, a number, 6 or more characters of a hash, "
-		   "NAME~2.\n",
+	.details = VERBS_AT,
 	.options =
 		(const struct verb_option[]){
 			{ "out", "PATH",
 			  "export: the folder for the files (default: here; docs/export.md describes them); page: the file" },
 			{ "force", NULL, "export, page: overwrites files" },
 			{ "sizes", "SIZES", "export, import: the input size, as \"n=2048\"" },
-			{ "device", "D", "compare, export: the device whose times count" },
-			{ "json", NULL, "prints the structured answer" },
 			{ NULL, NULL, NULL },
+		},
+	.hidden = "name at with what text source file",
+	.calls =
+		(const struct verb_call[]){
+			{ "create", "FILE [NAME]", "creates a workflow from a context file; runs nothing", "context_create",
+			  "@source name", .min = 1 },
+			{ "list", "", "every workflow", "workflow", .rows = "workflows", .columns = list_columns },
+			{ "log", "NAME", "its checkpoints with their best times", "workflow", "name", .min = 1,
+			  .rows = "checkpoints", .columns = log_columns },
+			{ "show", "AT [PART]",
+			  "a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON), "
+			  "validations, exchanges, best (the winner's macros) or tuning",
+			  "workflow", "at what", .min = 1, .rows = "checkpoints", .columns = log_columns },
+			{ "diff", "[OLD] NEW", "what changed (OLD: by default the parent)", "workflow", "at with", .min = 1,
+			  .run = old_and_new },
+			{ "compare", "[OLD] NEW", "how many times as fast NEW was when the two were timed in pairs", "workflow",
+			  "at with", .min = 1, .rows = "compare", .columns = compare_columns, .run = old_and_new },
+			{ "restore", "NAME AT", "moves a workflow's head back to a checkpoint", "workflow_change", "name at",
+			  .min = 2 },
+			{ "tag", "NAME AT", "names a checkpoint", "workflow_change", "name at", .min = 2 },
+			{ "branch", "NAME AT", "starts a new workflow at a checkpoint", "workflow_change", "name at", .min = 2 },
+			{ "rename", "NAME NEW", "gives a workflow another name", "workflow_change", "name text", .min = 2 },
+			{ "rm", "NAME", "deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough",
+			  "workflow_change", "name", "delete", .min = 1 },
+			{ "export", "AT", "writes its fastest validated configurations as a library for C, PyTorch, JAX and CuPy",
+			  "workflow", "at", .min = 1, .run = export_files },
+			{ "page", "NAME", "prints it as one HTML file to be read without a daemon (docs/page.md)", "workflow",
+			  "name", .min = 1, .run = save_page },
+			{ "import", "AT FILE",
+			  "imports another tool's measurements (Kernel Tuner's cache or T4 results, JSON, plain or gzipped): tunes "
+			  "start from them, and they are never quoted",
+			  "workflow_change", "at name", .min = 2, .run = import_file },
+			{ .name = NULL },
 		},
 	.min_words = 1,
 	.max_words = 3,
-	.run = workflow_run,
 };

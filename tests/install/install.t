@@ -47,12 +47,12 @@ report $? 'make install puts socket, user, settings and drop-ins where they belo
 [ -z "$(find "$top/root" -type f -perm /022)" ] && [ -z "$(find "$prefix" -type f ! -perm -444)" ]
 report $? 'installed files are readable for everyone and writable for their owner only'
 
-verbs=$("$top/build/peakd" help | sed -n 's/^  \([a-z]*\) .*/\1/p' | grep -v '^\(worker\|version\|help\)$')
+verbs=$("$top/build/peakd" help | sed -n 's/^  \([a-z-]*\) .*/\1/p' | grep -v '^\(worker\|version\|help\)$')
 man=$prefix/share/man/man1/peakd.1
 sed 's/\\-/-/g; s/\\f[BRI]//g' "$man" >"$top/peakd.1"
 sed 's/\\-/-/g; s/\\f[BRI]//g' "$prefix/share/man/man5/peakd.conf.5" >"$top/peakd.conf.5"
 for verb in $verbs; do
-	grep -q "^\.SS peakd $verb\>" "$man" || echo "peakd.1 lacks $verb"
+	grep -q "^.SS peakd $verb\>" "$top/peakd.1" || echo "peakd.1 lacks $verb"
 	for option in $("$top/build/peakd" help "$verb" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p'); do
 		grep -qF -- "--$option" "$prefix/share/bash-completion/completions/peakd" || echo "bash lacks $verb --$option"
 		grep -q -- "from $verb' -l $option " "$prefix/share/fish/vendor_completions.d/peakd.fish" || echo "fish lacks $verb --$option"

@@ -1,0 +1,32 @@
+/* call: verbs that are calls of MCP tools. A tool's input schema, which is compiled in, gives the verb's options, their types and
+ * their help, so that the shell can do what MCP can. main.c completes each verb before it parses; verbs call tools with it. */
+#ifndef PEAKD_DAEMON_VERBS_CALL_H
+#define PEAKD_DAEMON_VERBS_CALL_H
+
+#include <jansson.h>
+
+#include "daemon/verbs/verb.h"
+
+/* A verb with all its options. */
+struct call_verb {
+	struct verb verb;
+	char **texts; /* of the options that were made */
+	size_t text_count;
+	struct verb_option *options;
+	size_t option_count;
+	struct verb_number *numbers;
+	size_t number_count;
+};
+
+/* Adds the options of the calls' tools, help for the actions, and a `run`. A verb without calls stays as it is. */
+void call_complete(const struct verb *verb, struct call_verb *ret_verb);
+void call_fini(struct call_verb *verb);
+
+/* The call's arguments out of options and words, which begin at word `first`. Reads the files that they name. */
+int call_arguments(const struct verb_line *line, const struct verb_call *call, size_t first, json_t **ret_arguments, struct err *e);
+/* Calls a tool. Prints its answer unless ret_structured is set: with --json its structure, at a terminal the table that `call` (may be
+ * NULL) names, else its text. *ret_structured is set on success only. Returns the exit status. */
+int call_tool(const struct verb_line *line, const char *tool, const struct verb_call *call, json_t *take_arguments,
+	      json_t **ret_structured);
+
+#endif

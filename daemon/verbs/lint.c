@@ -1,0 +1,95 @@
+/* lint: `peakd lint FILE…`: what can be known to be wrong with a context or a transformation without a daemon, a compiler or a device.
+ * For editors and hooks: a mistake is FILE:LINE: MESSAGE on stderr. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/context/context.h"
+#include "core/context/host.h"
+#include "core/context/space.h"
+#include "core/transform/transformation.h"
+#include "daemon/verbs/run_setup.h"
+#include "daemon/verbs/verbs.h"
+
+/* "NAME: host code, line 2: WHY" becomes "FILE:21: WHY": the line of the file. */
+static int name_line(const char *path, const char *text, const struct context *ctx, const struct err *why, struct err *e)
+{
+	const char *at = strstr(why->text, "host code, line "), *region = strstr(text, context_region(ctx, REGION_HOST));
+	int line, end = 0;
+	if (at == NULL || region == NULL || sscanf(at, "host code, line %d: %n", &line, &end) != 1 || end == 0)
+		return err_set(e, ERR_INPUT, "%s", why->text);
+	for (const char *c = text; c < region; c++)
+		line += *c == '\n';
+	return err_set(e, ERR_INPUT, "%s:%d: host code: %s", path, line, at + end);
+}
+
+/* Runs the host code once for each input size, on no device in particular. */
+static int lint_context(const char *path, const char *text, struct err *e)
+{
+	struct context *ctx = NULL;
+	struct space *space = NULL;
+	struct facts facts = { .warp_size = 32, .max_threads = 1024, .units = 1 };
+	int rc = context_parse(path, text, &ctx, e);
+	struct err broken = ERR_INIT;
+	if (rc == 0 && host_check(ctx, &broken) < 0)
+		rc = name_line(path, text, ctx, &broken, e);
+	if (rc == 0)
+		rc = space_new(ctx, NULL, NULL, &space, e);
+	for (size_t i = 0; rc == 0 && i < space_size_count(space); i++) {
+		struct params *params = space_at(space, i * (space_count(space) / space_size_count(space)));
+		struct plan *plan = NULL;
+		struct err why = ERR_INIT;
+		/* What only a device's limits refuse is no mistake. */
+		if (host_run(ctx, params, &facts, &plan, &why) == -ERR_INPUT)
+			rc = name_line(path, text, ctx, &why, e);
+		plan_free(plan);
+		params_free(params);
+	}
+	if (rc == 0)
+		printf("%s: %s for %s, %zu execution parameters over %zu input size%s\n", path, context_kernel(ctx),
+		       context_backend(ctx), space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s");
+	space_free(space);
+	context_free(ctx);
+	return rc;
+}
+
+static int lint_transformation(const char *path, const char *text, struct err *e)
+{
+	struct transformation *t = NULL;
+	int rc = transformation_parse(text, path, &t, e);
+	if (rc == 0)
+		printf("%s: transformation %s, %zu pass%s\n", path, t->name, t->pass_count, t->pass_count == 1 ? "" : "es");
+	transformation_free(t);
+	return rc;
+}
+
+static int lint_run(const struct verb_line *line)
+{
+	int status = VERB_OK;
+	for (size_t i = 0; i < line->word_count; i++) {
+		const char *path = line->words[i];
+		char *text = NULL;
+		struct err e = ERR_INIT;
+		int rc = run_setup_read(path, &text, &e);
+		/* A transformation has passes; all else is taken for a context. */
+		if (rc == 0)
+			rc = strstr(text, "\n## Pass ") ? lint_transformation(path, text, &e) : lint_context(path, text, &e);
+		if (rc < 0)
+			fprintf(stderr, "%s\n", e.text);
+		status = rc < 0 ? VERB_FAILED : status;
+		free(text);
+	}
+	return status;
+}
+
+const struct verb lint_verb = {
+	.name = "lint",
+	.words = "FILE …",
+	.summary = "looks for mistakes in context and transformation files, without a daemon",
+	.details = "Reads front matter and regions, enumerates the tuning space and runs the host code once for each input size.\n"
+		   "Kernels are not compiled: `peakd validate AT --device cuda:sm_90a` does that.\n",
+	.min_words = 1,
+	.max_words = 1000,
+	.run = lint_run,
+};

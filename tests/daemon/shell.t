@@ -1,0 +1,87 @@
+#!/bin/sh
+# What MCP can, the shell can: every tool and argument has a verb and an option, and what verbs print suits a terminal, a pipe and a program.
+. "$(dirname "$0")/lib.sh"
+db=$T/a.db
+export PEAKD_DB="$db"
+
+peak() { timeout 120 "$peakd" "$@"; }
+# Runs a verb at a terminal of 80 columns and strips the terminal's own line ends.
+terminal() { script -qec "stty cols ${columns:-80}; timeout 120 $peakd $*" /dev/null </dev/null | tr -d '\r'; }
+widest() { sed 's/\x1b\[[0-9;]*m//g' | python3 -c 'import sys; print(max(len(line.rstrip("\n")) for line in open(0, encoding="utf-8")))'; }
+
+# Arguments of tools that the shell sets by itself: it waits, shows everything, and names the action by a word.
+jq -r 'input_filename as $f | .properties | keys[] | "\($f | sub(".*/"; "") | sub(".input.json"; "")) \(.)"' "$root"/schema/*.input.json |
+	grep -v ' \(wait_s\|action\|cursor\|from\|after\|file\)$' >"$T/arguments"
+while read -r tool argument; do
+	case $tool in
+	context_create | workflow | workflow_change) verb=workflow ;;
+	job | job_control) verb=jobs ;;
+	*) verb=$(echo "$tool" | tr _ -) ;;
+	esac
+	[ -f "$T/help.$verb" ] || "$peakd" help "$verb" >"$T/help.$verb" 2>&1
+	case "$tool $argument" in
+	# Given by words: `peakd tune AT`, `peakd workflow tag NAME AT`, `peakd draft FILE --declare LINE`.
+	*" at" | *" name" | *" a" | *" b" | *" id" | *" transformation" | workflow* | context_create* | *" source" | *" text" | *" answer" | "draft declared" | "transform_submit pending") ;;
+	*) grep -q -- "^  --$(echo "$argument" | tr _ -) " "$T/help.$verb" || echo "peakd $verb has no option for $argument of $tool" ;;
+	esac
+	grep -q "^usage: peakd $verb" "$T/help.$verb" || echo "no verb for $tool"
+done <"$T/arguments" | sort -u >"$T/lacking"
+is "$(cat "$T/lacking")" "" "every tool is a verb, and every argument a word or an option"
+
+small_context | sed 's/^flops: n/flops: n\nbytes: 8*n/' >"$T/scale.peak.md"
+is "$(peak workflow create "$T/scale.peak.md" --json | jq -r .workflow)" scale "workflow create --json prints the tool's structure"
+need_hlsl 30 "$db"
+
+# A change by hand: out of a file, from standard input, and in an editor.
+sed 's/2\.0 \*/2.0f */' "$T/scale.peak.md" >"$T/changed.peak.md"
+has "$(peak edit scale "$T/changed.peak.md" --device hlsl:0 2>&1)" "checkpoint 2" "edit AT FILE makes a checkpoint of a file"
+has "$(printf '```hlsl\n%s\n```\n' "$(sed -n '/^```hlsl/,/^```$/p' "$T/scale.peak.md" | sed '1d;$d' | sed 's/2\.0/4.0*0.5/')" | peak edit scale - --device hlsl:0 2>&1)" \
+	"checkpoint 3" "edit AT - reads standard input"
+has "$(EDITOR="sed -i s/4.0.0.5/8.0*0.25/" peak edit scale --region device --device hlsl:0 2>&1)" "checkpoint 4" "edit AT opens the editor"
+EDITOR=true peak edit scale >"$T/out" 2>&1
+is "$? $(grep -c "nothing was changed" "$T/out")" "130 1" "an editor that changes nothing makes no checkpoint" "$(cat "$T/out")"
+EDITOR=false peak edit scale >"$T/out" 2>&1
+has "$(cat "$T/out")" "set \$EDITOR, or name a file" "an editor that fails is named"
+
+# As git has it: diff OLD NEW.
+has "$(peak workflow diff 1 2)" "+		C[id.x] = 2.0f * A[id.x];" "workflow diff OLD NEW shows what NEW adds"
+has "$(peak workflow diff 2 1)" "-		C[id.x] = 2.0f * A[id.x];" "workflow diff the other way round removes it"
+has "$(peak workflow diff 2)" "+		C[id.x] = 2.0f * A[id.x];" "workflow diff NEW compares with the parent"
+
+# Terminals.
+peak tune 1 --device hlsl:0 --budget 2 >/dev/null 2>&1
+peak tune scale --device hlsl:0 --budget 2 >/dev/null 2>&1
+peak workflow tag a-tag-with-a-long-name 1 >/dev/null
+for verb in "workflow list" "workflow log scale" jobs devices transformations "tune --help" help; do
+	# shellcheck disable=SC2086 # words
+	wide=$(terminal $verb | widest)
+	[ "$wide" -gt 20 ] && [ "$wide" -le 80 ]
+	ok $? "peakd $verb fits 80 columns" "$wide"
+done
+has "$(terminal workflow log scale)" "$(printf '\033[32maccepted')" "a terminal shows states in colours"
+is "$(export NO_COLOR=1; terminal workflow log scale | grep -c "$(printf '\033')")" 0 "NO_COLOR turns colours off"
+is "$(peak workflow log scale | grep -c "$(printf '\033')")" 0 "a pipe gets no colours"
+
+# Pictures.
+peak plot scale >"$T/plot.svg" 2>"$T/err"
+is "$? $(python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); print(len(d.getElementsByTagName("circle")) >= 2)' "$T/plot.svg")" "0 True" \
+	"plot draws the checkpoints that were timed" "$(head -c 300 "$T/plot.svg" "$T/err")"
+peak plot scale --out "$T/plot.svg" >"$T/out" 2>&1
+is "$? $(grep -c "add --force" "$T/out")" "1 1" "plot overwrites a file only with --force"
+
+# lint needs no daemon, and names file and line.
+peak lint "$T/scale.peak.md" "$root/transforms/unroll.md" --db "$T/none.db" >"$T/out" 2>&1
+is "$? $(wc -l <"$T/out") $(ls "$T"/none* 2>/dev/null)" "0 2 " "lint reads contexts and transformations without a daemon" "$(cat "$T/out")"
+sed 's/cdiv(n, BX)/cdiv(n, BQ)/' "$T/scale.peak.md" >"$T/undefined.peak.md"
+peak lint "$T/undefined.peak.md" >"$T/out" 2>&1
+is "$? $(grep -c "^$T/undefined.peak.md:$(grep -n BQ "$T/undefined.peak.md" | cut -d: -f1): " "$T/out")" "1 1" "lint names the line of a mistake in host code" "$(cat "$T/out")"
+
+# stop ends the daemon, also by its socket, and says when there is none.
+pid=$(holder "$db")
+has "$(peak stop)" "process $pid" "stop names the daemon that it ended"
+gone "$pid"
+ok $? "after stop the daemon is gone"
+has "$(peak stop)" "no daemon runs" "stop says that no daemon runs"
+peak stop --db "$T/nothing.db" >"$T/out" 2>&1
+is "$? $(ls "$T"/nothing* 2>/dev/null)" "1 " "stop makes no database" "$(cat "$T/out")"
+done_testing
