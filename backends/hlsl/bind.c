@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/gpu/diagnostic.h"
 #include "base/lex.h"
 #include "base/mem.h"
 
@@ -209,6 +210,58 @@ static void declare_buffer(const struct wire_compile *request, const struct name
 	}
 }
 
+/* Whether peakd declares the n characters at `word`, alone or as a view. */
+static bool is_declared(const struct names *names, const char *word, size_t n)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		size_t head = strlen(names->list[i].is);
+		if (n < head || memcmp(word, names->list[i].is, head) != 0)
+			continue;
+		if (n == head)
+			return true;
+		for (size_t k = 0; k < MEM_COUNT(views) && !names->list[i].scalar; k++)
+			if (lex_is(word + head, n - head, views[k].suffix))
+				return true;
+	}
+	return false;
+}
+
+/* Refuses globals that have an argument's name: glslang crashes on some, and takes others in place of the argument. */
+static int refuse_doubles(const struct wire_compile *request, const char *file, const char *code, const struct names *names,
+			  struct err *e)
+{
+	const char *start = code;
+	enum lex_kind kind;
+	bool initial = false;
+	int depth = 0;
+	for (size_t len; *code; code += len) {
+		if (*code == '#') { /* a directive, with the lines that it goes on in */
+			for (len = strcspn(code, "\n"); code[len] && code[len - 1] == '\\';)
+				len += 1 + strcspn(code + len + 1, "\n");
+			continue;
+		}
+		len = lex_c(code, &kind);
+		if (kind == LEX_OTHER) {
+			depth += (strchr("([{", *code) != NULL) - (strchr(")]}", *code) != NULL);
+			initial = depth == 0 && *code != ';' && (initial || *code == '=');
+		}
+		const char *next = code + len + strspn(code + len, " \t\n");
+		if (kind != LEX_WORD || depth || initial || !*next || !strchr(";[=,:", *next) || !is_declared(names, code, len))
+			continue;
+		unsigned line = 1;
+		for (const char *at = start; at < code; at++)
+			line += *at == '\n';
+		char *shown = gpu_diagnostic_source(request, file, line);
+		err_set(e, ERR_COMPILE,
+			"%s:%u: %.*s is declared for you, because a launch passes it: leave this declaration out, or rename it\n  "
+			"%s",
+			file, line, (int)len, code, shown ? shown : "");
+		free(shown);
+		return -ERR_COMPILE;
+	}
+	return 0;
+}
+
 int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e)
 {
 	const struct plan *plan = request->plan;
@@ -219,6 +272,10 @@ int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool 
 	for (size_t i = 0; i < plan->op_count && rc == 0; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
 			rc = add_launch(plan, &plan->ops[i].launch, &names, e);
+	if (rc == 0)
+		rc = refuse_doubles(request, "macros", request->macros, &names, e);
+	if (rc == 0)
+		rc = refuse_doubles(request, "device", request->device, &names, e);
 	for (size_t i = 0; i < names.count && rc == 0; i++)
 		if (!names.list[i].scalar)
 			declare_buffer(request, &names, &names.list[i], out, &binding, &half);

@@ -69,10 +69,27 @@ static void add_lines(struct buf *out, const struct wire_compile *request, const
 	}
 }
 
+/* Where the parser gave up, which it writes in a form of its own. */
+static void add_stop(struct buf *out, const struct wire_compile *request, const char *log)
+{
+	char *line, file[16];
+	unsigned number, column;
+	while ((line = gpu_diagnostic_line(&log))) {
+		bool stop = sscanf(line, "%15[a-z](%u): error at column %u", file, &number, &column) == 3;
+		char *said = stop ? mem_fmt("%s:%u: syntax error at column %u", file, number, column) : NULL;
+		if (stop)
+			add_once(out, request, said);
+		free(said);
+		free(line);
+	}
+}
+
 static int refused(const struct wire_compile *request, const char *kernel, const char *log, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	add_lines(&text, request, log, true, false);
+	if (text.len == 0)
+		add_stop(&text, request, log);
 	if (text.len == 0) /* nothing but what is usually noise */
 		add_lines(&text, request, log, true, true);
 	add_lines(&text, request, log, false, false);

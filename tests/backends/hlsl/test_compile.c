@@ -36,6 +36,7 @@ static void test_refusals(void)
 {
 	outcome("a good kernel", KERNEL "{ C[id.x] = A[id.x] * B[id.y] + n; }", 0, "");
 	outcome("a syntax error", "float f() { return 1.0; }\n" KERNEL "{\n\tC[0] = A[0] +;\n}", -ERR_COMPILE, "device:4:");
+	outcome("one brace too many shows its line", KERNEL "{ C[0] = 1; }\n}", -ERR_COMPILE, "device:3: syntax error at column 1\n  }");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: 'q' : unknown variable");
 	outcome("an unknown name shows its line", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "\n  \tC[0] = q;");
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
@@ -58,6 +59,16 @@ static void test_refusals(void)
 	        "float big(float x) { for (int i = 0; i < 9; i++) { x = x * x + i; if (x > 3) x = sqrt(x) - sin(x) * cos(x); x = max(x, exp(x)); "
 	        "x += A[uint(x)] * B[uint(x) + 1] + A[uint(x) + 2] / B[3] + pow(x, 3.0) + A[uint(x) * 5] * B[uint(x) + 7]; } return x; }\n"
 	        KERNEL "{ }", 0, "");
+	outcome("a global with a buffer's name", "groupshared float A[64];\n" KERNEL "{ C[id.x] = A[id.x]; }", -ERR_COMPILE,
+	        "device:1: A is declared for you");
+	outcome("a buffer that is declared again", "StructuredBuffer<float> A : register(t0);\n" KERNEL "{ C[id.x] = A[id.x]; }",
+	        -ERR_COMPILE, "device:1: A is declared for you");
+	outcome("a view that is declared again", "\nfloat q, C_float4;\n" KERNEL "{ C_float4[id.x] = 1; }", -ERR_COMPILE,
+	        "device:2: C_float4 is declared for you");
+	outcome("a global with a scalar's name", "int n;\n" KERNEL "{ C[id.x] = n; }", -ERR_COMPILE, "\n  int n;");
+	outcome("arguments in macros, functions and initial values",
+	        "#define STEP(k) \\\n\tA[k]; \\\n\tC[k] = 1\nstatic int m = n, n_float = 2;\nfloat f(float A) { return A; }\n" KERNEL
+	        "{ float n = f(m), t = STEP(0); C[1] = n + n_float; }", 0, "");
 	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE,
 	        "device:1:");
 }
