@@ -20,8 +20,8 @@ enum err_code {
 	ERR_WRONG,       /* ran, and the outputs are wrong */
 	ERR_CRASH,       /* a worker died, or the device faulted */
 	ERR_TIMEOUT,     /* a deadline passed */
-	ERR_MODEL,       /* the model refused, was truncated, or answered with nonsense */
-	ERR_NETWORK,     /* a peer could not be reached or spoke nonsense */
+	ERR_MODEL,       /* the model's answers became no right code */
+	ERR_NETWORK,     /* a peer could not be reached, refused, or spoke nonsense */
 	ERR_IO,          /* files, database, disk full */
 	ERR_CANCELLED,   /* the caller asked for it to end */
 	ERR_INTERNAL,    /* a bug of peakd */

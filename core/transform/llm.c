@@ -320,7 +320,6 @@ static int http_failure(const struct call *call, struct err *e)
 {
 	const struct llm *llm = call->llm;
 	char *words = clean_words(llm, call->stream.failed ? call->stream.error : buf_text(&call->body));
-	enum err_code code = call->status >= 500 ? ERR_NETWORK : ERR_MODEL;
 	const char *advice = "look at the provider's status page, or try again later";
 	if (call->stream.spent)
 		advice = "a spending limit is reached: raise it at the provider, or name another model";
@@ -333,8 +332,8 @@ static int http_failure(const struct call *call, struct err *e)
 	else if (call->status >= 400 && call->status < 500)
 		advice = "the provider does not accept the request: check model, max_tokens and reasoning in the "
 			 "configuration";
-	int rc = err_set(e, code, "%s at %s answered %ld: %s; %s", llm->name, llm->url, call->status, *words ? words : "(no words)",
-			 advice);
+	int rc = err_set(e, ERR_NETWORK, "%s at %s answered %ld: %s; %s", llm->name, llm->url, call->status,
+			 *words ? words : "(no words)", advice);
 	free(words);
 	return rc;
 }
@@ -385,7 +384,7 @@ static int check_prompt_arrived(const struct call *call, struct err *e)
 	uint64_t tokens = call->stream.prompt_tokens;
 	if (!tokens || chars < CHECK_CHARS_MIN || tokens * CHARS_PER_TOKEN_MAX >= chars)
 		return 0;
-	return err_set(e, ERR_MODEL,
+	return err_set(e, ERR_NETWORK,
 		       "%s counted %llu tokens in a prompt of %zu characters: its server seems to have cut the "
 		       "prompt; raise its context length (llama.cpp: -c, Ollama: num_ctx)",
 		       call->llm->name, (unsigned long long)tokens, chars);

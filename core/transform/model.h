@@ -44,7 +44,7 @@ void model_answer_fini(struct model_answer *a);
 struct model {
 	void *arg;
 	const char *name; /* for logs and records: "replay:NAME", "openai:MODEL"; borrowed, outlives the model */
-	/* Errors: ERR_MODEL (refused by the provider, truncated prompt), ERR_NETWORK, ERR_TIMEOUT, ERR_NOT_FOUND (no
+	/* Errors: ERR_NETWORK (not reached, refused by the provider, truncated prompt), ERR_TIMEOUT, ERR_NOT_FOUND (no
 	 * recording), ERR_CANCELLED. A reply that is cut at its length limit is an answer with that finish, not an
 	 * error. */
 	int (*ask)(void *arg, const struct model_request *request, struct model_answer *ret_answer, struct err *e);

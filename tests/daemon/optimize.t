@@ -7,7 +7,7 @@ db=$T/a.db m=$T/model
 has "$("$peakd" optimize --list-policies)" "KernelBand" "--list-policies says where a policy comes from"
 is "$("$peakd" optimize --list-policies | grep -c '^ *from:')" \
 	"$(jq '.properties.policy.enum | length' "$root/schema/optimize.input.json")" "the tool's schema names every policy"
-need_hlsl 31 "$T/d.db"
+need_hlsl 34 "$T/d.db"
 
 mkdir "$m"
 rule() # rule NAME WORDS <ANSWER: questions with these words get this answer
@@ -107,6 +107,14 @@ timeout 60 "$peakd" optimize 1 --policy greedy --money 5 --db "$db" 2>"$T/err"
 has "$(cat "$T/err")" "price_in or price_out" "money without prices is refused"
 timeout 60 "$peakd" optimize 1 --policy clever --db "$db" 2>"$T/err"
 has "$(cat "$T/err")" "--policy" "a policy that does not exist is refused"
+
+# --- a provider that refuses
+touch "$m/refuse"
+optimize 1 --policy tree
+has "$(jq -r .result.stopped "$T/out")" "two attempts in a row failed for reasons beside the code" "a provider that refuses ends the search"
+has "$(jq -r .result.stopped "$T/out")" "no such key" "with the provider's words"
+is "$(explain "$(jq -r .job "$T/out")" '[.decisions[] | select(.outcome == "wrong")] | length')" 0 "and no code is called wrong"
+rm "$m/refuse"
 
 # --- a reviewer reads code before it runs; in a database of its own, since code that is known is not read again
 db=$T/c.db

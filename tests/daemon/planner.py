@@ -1,5 +1,6 @@
 """A model for optimize.t on the OpenAI wire: a folder of NAME.when and NAME.answer; the first NAME, in order, whose words stand in the
-newest question answers it. FOLDER/asked gets a line for each question; while FOLDER/NAME.hold exists, that answer waits."""
+newest question answers it. FOLDER/asked gets a line for each question; while FOLDER/NAME.hold exists, that answer waits. While FOLDER/refuse exists,
+every question is refused."""
 import glob
 import json
 import os
@@ -18,6 +19,8 @@ def read(path):
 
 
 def answer(_, body):
+    if os.path.exists(folder + "/refuse"):
+        return 401, b'{"error":{"message":"no such key"}}', 0
     asked = json.loads(body)["messages"][-1]["content"]
     asked = re.sub(r"#+ What was tried .*?(?=\n# |\Z)", "", asked, flags=re.S)
     name, content = "none", "I cannot help with that."

@@ -95,7 +95,7 @@ static const struct {
 	  LLM_OPENAI,
 	  { { 429, .body = "{\"error\":{\"message\":\"slow down\"}}" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "slow down",
 	  0,
 	  3 },
@@ -104,7 +104,7 @@ static const struct {
 	  { { 429, .body = "{\"error\":{\"message\":\"You exceeded your current quota\",\"type\":"
 			   "\"insufficient_quota\"}}" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "spending limit",
 	  0,
 	  1 },
@@ -121,7 +121,7 @@ static const struct {
 	  LLM_OPENAI,
 	  { { 400, .body = "{\"error\":{\"message\":\"bad max_tokens\",\"code\":400}}" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "bad max_tokens",
 	  0,
 	  1 },
@@ -129,16 +129,16 @@ static const struct {
 	  LLM_OPENAI,
 	  { { 401, .body = "{\"error\":{\"message\":\"no such key sk-secret-key\"}}" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "no such key [key]",
 	  0,
 	  1 },
-	{ "404", LLM_OPENAI, { { 404, .body = "" } }, 1, -ERR_MODEL, "base URL", 0, 1 },
+	{ "404", LLM_OPENAI, { { 404, .body = "" } }, 1, -ERR_NETWORK, "base URL", 0, 1 },
 	{ "200 with an error",
 	  LLM_OPENAI,
 	  { { 200, .type = "application/json", .body = "{\"error\":{\"message\":\"no credits\",\"code\":402}}" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "no credits",
 	  0,
 	  1 },
@@ -201,7 +201,7 @@ static const struct {
 	  { { 200, .body = A_GOOD "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":"
 				  "\"invalid_request_error\",\"message\":\"too long\"}}\n\n" } },
 	  1,
-	  -ERR_MODEL,
+	  -ERR_NETWORK,
 	  "too long",
 	  0,
 	  1 },
@@ -343,7 +343,7 @@ static void test_cut_prompt(void)
 	memset(words, 'x', 9000);
 	fake_llm_start(&f, good, 1);
 	struct llm *llm = make(LLM_OPENAI, f.port, PATIENT_MS, &e);
-	is_int(ask(llm, words, NULL, &a, &e), -ERR_MODEL, "20 tokens for 9000 characters");
+	is_int(ask(llm, words, NULL, &a, &e), -ERR_NETWORK, "20 tokens for 9000 characters");
 	has_str(e.text, "cut the prompt", "is told");
 	llm_free(llm);
 	fake_llm_stop(&f);
