@@ -325,12 +325,13 @@ dist: bundle deb
 	@$(if $(filter no,$(IMAGE)),:,sh packaging/image.sh $(BUILD)/peakd_$(VERSION)_*.deb $(BUILD)/image.tar)
 	@python3 packaging/dist.py $(BUILD) $(VERSION) $(RELEASE)
 
-#: make bundle                build/bundle: a relocatable folder for a machine without root or packages (a GPU node)
+#: make bundle                build/bundle: a relocatable folder for a machine without root or packages (a GPU node); build/bundle.tar.gz travels (docs/remote.md)
 .PHONY: bundle
 # The C++ library is linked statically: a copy in the bundle would shadow the one that the machine's drivers need.
 BUNDLE_LINK := -static-libgcc -Wl,-Bsymbolic -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/../lib'
 bundle: all $(BUILD)/peakd-bundle
 	@sh tests/source/bundle.sh $(BUILD)/peakd-bundle $(BUILD)/bundle
+	$(Q)tar -C $(BUILD)/bundle --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - peakd bin lib | gzip -n >$(BUILD)/bundle.tar.gz
 $(BUILD)/peakd-bundle: $(MAIN) $(LIB)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) -o $@ $(MAIN) $(LIB) $(LDFLAGS) $(BUNDLE_LINK) $(LIBS:-lstdc++=-Wl,-Bstatic -lstdc++ -Wl,-Bdynamic)

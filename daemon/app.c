@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "core/judge/reference.h"
 #include "core/workers/binaries.h"
+#include "core/workers/remote.h"
 #include "daemon/tools/tools.h"
 
 enum { REFERENCES_MIB = 1024, BINARIES_MIB = 1024 };
@@ -138,6 +139,23 @@ static int check_pages(struct store *store, struct err *e)
 	return 0;
 }
 
+/* PEAKD_REMOTE has them in a row, with spaces between. */
+static int add_remotes(struct app *app, const char *const *named, struct err *e)
+{
+	char *text = mem_str(getenv("PEAKD_REMOTE") ? getenv("PEAKD_REMOTE") : ""), *rest = text, *word;
+	const char **all = NULL;
+	size_t count = 0;
+	while ((word = strtok_r(rest, " ", &rest)))
+		*MEM_PUSH(all, count) = word;
+	for (; named && *named; named++)
+		*MEM_PUSH(all, count) = *named;
+	*MEM_PUSH(all, count) = NULL;
+	int rc = remotes_new(all, &app->remotes, e);
+	free(all);
+	free(text);
+	return rc < 0 ? err_wrap(e, "--remote or PEAKD_REMOTE") : 0;
+}
+
 static int fill(struct app *app, const struct app_config *config, struct err *e)
 {
 	struct pool_config pool = { 0 };
@@ -146,6 +164,10 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 		rc = check_pages(app->work.store, e);
 	if (rc < 0)
 		return rc;
+	rc = add_remotes(app, config->remotes, e);
+	if (rc < 0)
+		return rc;
+	pool.remotes = app->remotes;
 	app->work.pool = pool_new(&pool);
 	app->work.references = references_new(bytes_of("PEAKD_REFERENCES_MB", REFERENCES_MIB));
 	app->work.binaries = open_binaries();
@@ -218,6 +240,7 @@ void app_free(struct app *app)
 	references_free(app->work.references);
 	binaries_free(app->work.binaries);
 	pool_free(app->work.pool);
+	remotes_free(app->remotes);
 	store_close(app->work.store);
 	free(app->share);
 	free(app);

@@ -5,6 +5,7 @@
 #include "backends/worker/worker.h"
 #include "base/mem.h"
 #include "base/suggest.h"
+#include "core/workers/remote.h"
 #include "daemon/relay.h"
 #include "daemon/serve.h"
 #include "daemon/verbs/call.h"
@@ -18,13 +19,24 @@ static int worker_run(const struct verb_line *line)
 	const char *argv[MAX_WORDS + 1] = { NULL };
 	for (size_t i = 0; i < line->word_count; i++)
 		argv[i] = line->words[i];
+	if (verb_get(line, "hold"))
+		return remote_end_hold(verb_get(line, "hold"));
+	if (verb_get(line, "guarded"))
+		return remote_end_guard(worker_main);
 	return line->word_count ? worker_become(argv) : worker_main();
 }
+
+static const struct verb_option worker_options[] = {
+	{ "guarded", NULL, "for a worker on another machine: ends with its connection" },
+	{ "hold", "NAME", "takes a device's lock on another machine, and keeps it as long as the connection" },
+	{ NULL, NULL, NULL },
+};
 
 static const struct verb worker_verb = {
 	.name = "worker",
 	.words = "",
 	.summary = "a child of the daemon: compiles, owns one device, or becomes a program in a sandbox (not for typing)",
+	.options = worker_options,
 	.min_words = 0,
 	.max_words = MAX_WORDS,
 	.run = worker_run,

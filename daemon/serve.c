@@ -256,10 +256,11 @@ static int start_http(struct serve *s, int listener, struct err *e)
 static int start(struct serve *s, struct err *e)
 {
 	char **models = all_of(s->line, "model");
-	char **sets = all_of(s->line, "toolset");
+	char **sets = all_of(s->line, "toolset"), **remotes = all_of(s->line, "remote");
 	struct app_config config = { .db = s->line->db,
 				     .models = (const char *const *)models,
 				     .read_only = verb_get(s->line, "read-only") != NULL,
+				     .remotes = (const char *const *)remotes,
 				     .sets = (const char *const *)sets };
 	int rc = take_signals(s, e);
 	raise_files();
@@ -280,6 +281,7 @@ static int start(struct serve *s, struct err *e)
 		rc = start_http(s, s->lent.inet, e);
 	service_patience_free(patience);
 	free(models);
+	free(remotes);
 	free(sets);
 	return rc;
 }
@@ -478,6 +480,9 @@ static const struct verb_option options[] = {
 	{ "config", "FILE", "reads options from FILE, one OPTION = VALUE per line; those on the command line take precedence" },
 	{ "listen", "ADDR:PORT", "serves MCP over HTTP there (default 127.0.0.1:7325; port 0: any free port; none: socket only)" },
 	{ "model", "NAME=SPEC", "a model: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
+	{ "remote", "[NAME=]MACHINE",
+	  "devices of this machine may be used: ssh:HOST, slurm:KEY=VALUE,… or kubectl:POD; any: every one that a client names; may be "
+	  "repeated" },
 	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
 	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
 	{ "tls-key", "FILE", "PEM key of the certificate" },
@@ -494,6 +499,8 @@ static const struct verb_option options[] = {
 
 static const struct verb_option environment[] = {
 	{ "PEAKD_MODEL", "SPEC", "the model \"default\", as with --model" },
+	{ "PEAKD_REMOTE", "MACHINES", "as --remote, several with spaces between" },
+	{ "PEAKD_BUNDLE", "FILE", "the copy of peakd for other machines (default: bundle.tar.gz beside the program)" },
 	{ "PEAKD_RECORD", "FOLDER", "records there every answer of a model over HTTP" },
 	{ "PEAKD_VALIDATORS", "FOLDERS", "custom validators, in folders separated by colons" },
 	{ "PEAKD_EVALUATORS", "FOLDERS", "custom evaluators, in folders separated by colons" },

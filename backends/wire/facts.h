@@ -8,7 +8,7 @@
 
 enum { FACTS_TEXT = 128 };
 
-/* 26 fields: one row of `peakd devices`, which travels, prints and compares as a whole. */
+/* 27 fields: one row of `peakd devices`, which travels, prints and compares as a whole. */
 struct facts {
 	char id[FACTS_TEXT];     /* what --device takes: "cuda:0", "cuda:sm_90a", "hlsl:0" */
 	char backend[16];        /* "cuda", "hip", "hlsl" */
@@ -16,6 +16,7 @@ struct facts {
 	char uuid[FACTS_TEXT];   /* unique per physical device; "" for a named architecture */
 	char arch[32];           /* compile target: "sm_90a", "gfx90a", "spirv1.3" */
 	char driver[FACTS_TEXT]; /* driver and compiler versions, one line */
+	char host[FACTS_TEXT];   /* its machine: "NAME, CPU" */
 	bool runs;               /* false: compile only */
 	bool shares_cpu;         /* the "device" is the CPU (lavapipe): nothing compiles while it is timed */
 	bool emulated;           /* its times mean nothing */

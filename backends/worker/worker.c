@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "backends/sandbox/sandbox.h"
@@ -26,6 +27,7 @@ struct worker {
 	int in, out;                  /* the wire, above 2 */
 	struct runs *runs;            /* of the opened device; NULL before */
 	struct facts facts;           /* of that device */
+	char host[FACTS_TEXT];        /* of all devices here */
 	size_t frame_kept;            /* request memory up to this size is reused; 0 where a kernel could read references there */
 	struct sandbox_kernel kernel; /* what the sandbox is made of */
 	bool entered, closed;         /* sandbox_enter and sandbox_close were called */
@@ -98,7 +100,11 @@ static int serve_devices(struct worker *w, void *request, void *answer, struct e
 	}
 	if (rc == 0)
 		rc = need_drivers(w, e);
-	return rc < 0 ? rc : b->devices(&list->at, &list->count, e);
+	if (rc == 0)
+		rc = b->devices(&list->at, &list->count, e);
+	for (size_t i = 0; rc == 0 && i < list->count; i++)
+		memcpy(list->at[i].host, w->host, sizeof w->host);
+	return rc;
 }
 
 static int serve_open(struct worker *w, void *request, void *answer, struct err *e)
@@ -123,8 +129,10 @@ static int serve_open(struct worker *w, void *request, void *answer, struct err 
 	int rc = index < count ? b->open((uint32_t)index, &device, e)
 			       : err_set(e, ERR_UNSUPPORTED, "device %s:%lu does not exist, there are %zu; see `peakd devices`",
 					 b->name, index, count);
-	if (rc == 0)
+	if (rc == 0) {
 		w->facts = list[index];
+		memcpy(w->facts.host, w->host, sizeof w->host);
+	}
 	free(list);
 	if (rc < 0)
 		return rc;
@@ -267,9 +275,23 @@ static int say_hello(struct worker *w)
 	return rc;
 }
 
+/* "NAME, CPU": times of a device that is the CPU, and of launches, belong to both. */
+static void name_host(char host[FACTS_TEXT])
+{
+	struct utsname names;
+	char line[FACTS_TEXT], cpu[FACTS_TEXT / 2] = "";
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	while (f && !*cpu && fgets(line, sizeof line, f))
+		sscanf(line, "model name : %63[^\n]", cpu);
+	if (f)
+		fclose(f);
+	snprintf(host, FACTS_TEXT, "%.60s%s%s", uname(&names) == 0 ? names.nodename : "", *cpu ? ", " : "", cpu);
+}
+
 int worker_main(void)
 {
 	struct worker w = { .kernel = sandbox_probe() };
+	name_host(w.host);
 	sandbox_start();
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPIPE, SIG_IGN);

@@ -509,6 +509,8 @@ int sanitize_run(const struct eval *ev, const struct sanitize_request *q, struct
 	int rc = 0;
 	if (strcmp(q->facts->backend, "cuda") != 0 && !(named && *named)) {
 		skip(q, "compute-sanitizer is for CUDA", &r);
+	} else if (strchr(q->facts->id, '/')) {
+		skip(q, "compute-sanitizer runs on devices of this machine alone", &r);
 	} else if (exe == NULL) {
 		skip(q, "compute-sanitizer is not on this machine (looked in $PEAKD_SANITIZER, the CUDA toolkit's bin and $PATH)",
 		     &r);

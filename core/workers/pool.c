@@ -13,9 +13,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/lock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/workers/device_lock.h"
 #include "core/workers/process.h"
+#include "core/workers/remote.h"
 
 #define OPEN_NS (60 * CLOCK_S)   /* a first driver start on a cold machine */
 #define LOOK_NS (200 * CLOCK_MS) /* how often a waiter looks whether it is cancelled */
@@ -44,7 +46,9 @@ struct pool_worker {
 /* One device that was ever leased: its lock and its two processes. */
 struct device {
 	struct facts facts;
-	int lock_fd; /* device_lock's while leased; -1 */
+	int lock_fd;             /* device_lock's while leased; -1 */
+	struct remote *remote;   /* whose device it is; NULL: of this machine */
+	struct remote_hold hold; /* of the remote, while leased */
 	bool leased;
 	int64_t since;              /* when the lease began */
 	_Atomic int64_t *leased_ns; /* of the lease's holder; NULL */
@@ -62,8 +66,9 @@ struct pool {
 	struct device *devices;
 	struct pool_known *known; /* which devices there are */
 	unsigned compiling;       /* compile calls under way */
-	unsigned quiet;           /* timings of devices that share the CPU: under way or waiting to begin */
+	unsigned quiet;           /* timings of devices that share this CPU: under way or waiting to begin */
 	struct starter *starter;
+	struct remotes *remotes;     /* borrowed; NULL */
 	unsigned long started, lost; /* processes since the start; lost: during a call */
 };
 
@@ -93,6 +98,7 @@ struct pool *pool_new(const struct pool_config *config)
 		worker_init(&p->compilers[i], p, ROLE_COMPILE, NULL);
 	p->known = pool_known_new();
 	p->starter = process_starter_new(config->binary, config->launcher);
+	p->remotes = config->remotes;
 	return p;
 }
 
@@ -187,27 +193,6 @@ static bool end_call(struct pool_worker *w)
 	return whole;
 }
 
-/* Completes "it did not answer within 10 s, while …". */
-static const char *doing(enum wire_type type)
-{
-	static const char *const words[WIRE_LAST + 1] = {
-		[WIRE_DEVICES] = "the driver looked for devices",
-		[WIRE_COMPILE] = "the compiler worked",
-		[WIRE_OPEN] = "the driver opened the device",
-		[WIRE_PREPARE] = "the driver loaded and compiled the kernel",
-		[WIRE_EXECUTE] = "the kernel ran",
-		[WIRE_COMPARE] = "outputs were compared",
-		[WIRE_MEASURE] = "the kernel was timed",
-		[WIRE_PAIR] = "two kernels were timed in pairs",
-		[WIRE_ENERGY] = "the kernel's energy was measured",
-		[WIRE_RACES] = "the kernel was interpreted to find races",
-		[WIRE_COUNT] = "the kernel was interpreted to count what it does",
-		[WIRE_SPLIT] = "the kernels of the plan were timed",
-		[WIRE_COUNTERS] = "hardware counters were read",
-	};
-	return words[type] ? words[type] : "a worker was asked";
-}
-
 /* One call on a process that exists; the worker is gone when the process is. */
 static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
@@ -231,11 +216,13 @@ static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **r
 		w->pool->lost++;
 		lock_release(&w->pool->lock);
 	}
-	if (rc == -ERR_TIMEOUT) {
+	if (rc == -ERR_TIMEOUT && w->device && w->device->remote && !remote_answers(&w->device->hold)) {
+		rc = err_set(e, ERR_IO, "%s does not answer any more", remote_name(w->device->remote));
+	} else if (rc == -ERR_TIMEOUT) {
 		const char *said = strchr(e->text, ';'); /* what it said last */
 		char *words = mem_str(said ? said : "");
-		err_set(e, ERR_TIMEOUT, "it did not answer within %.3g s, while %s%s", (double)q->timeout_ns / 1e9, doing(q->type),
-			words);
+		err_set(e, ERR_TIMEOUT, "it did not answer within %.3g s, while %s%s", (double)q->timeout_ns / 1e9,
+			pool_doing(q->type), words);
 		free(words);
 	}
 	return rc < 0 && cancel_asked(w->cancel) ? err_set(e, ERR_CANCELLED, "cancelled") : rc;
@@ -259,11 +246,33 @@ static int open_device(struct pool_worker *w, struct err *e)
 	struct pool_request open = { .type = WIRE_OPEN, .body = &body, .timeout_ns = OPEN_NS };
 	uint8_t *answer = NULL;
 	size_t len = 0;
-	wire_name_encode(&(struct wire_name){ .id = w->device->facts.id }, &body);
+	struct facts found;
+	char local[FACTS_TEXT];
+	wire_name_encode(&(struct wire_name){ .id = remote_local(w->device->facts.id, local) }, &body);
 	int rc = call(w, &open, &answer, &len, e);
 	buf_fini(&body);
+	struct wire_in in = { .at = answer, .end = answer + len };
+	if (rc == 0 && w->device->remote && (rc = wire_facts_decode(&in, &found, e)) == 0)
+		rc = pool_is_same_kind(&w->device->facts, &found, remote_allocates(w->device->remote), e);
 	free(answer);
 	return rc < 0 && e->code != ERR_CANCELLED ? err_wrap(e, "opening %s", w->device->facts.id) : rc;
+}
+
+static int hold_remote(struct device *d, const struct pool_wish *wish, struct err *e);
+
+/* Beside the hold of its machine, which is renewed where it is gone. */
+static int start_remote(struct pool_worker *w, struct err *e)
+{
+	struct device *d = w->device;
+	const struct pool_wish wish = { .cancel = w->cancel };
+	int rc = remote_is_held(&d->hold) ? 0 : hold_remote(d, &wish, e);
+	if (rc < 0)
+		return rc;
+	char **words = remote_worker_words(d->remote, &d->hold, w->launcher);
+	rc = process_start(&w->process, w->pool->starter, NULL, words, e);
+	w->process.remote = true;
+	remote_words_free(words);
+	return rc;
 }
 
 /* Starts the worker's process and opens its device, unless both are there. A worker that cannot be started is this machine's
@@ -273,7 +282,8 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 	if (w->process.pid > 0)
 		return 0;
 	worker_stop(w);
-	int rc = process_start(&w->process, w->pool->starter, w->launcher, e);
+	int rc = w->device && w->device->remote ? start_remote(w, e)
+						: process_start(&w->process, w->pool->starter, w->launcher, NULL, e);
 	if (rc < 0)
 		return rc;
 	w->process.patient = w->launcher != NULL;
@@ -310,7 +320,7 @@ static int compile_begin(struct pool *pool, const struct cancel *cancel, struct 
 
 static bool shares_cpu(const struct pool_worker *w)
 {
-	return w->device && w->device->facts.shares_cpu;
+	return w->device && w->device->facts.shares_cpu && w->device->remote == NULL;
 }
 
 int pool_quiet_begin(struct pool_worker *worker, struct err *e)
@@ -358,40 +368,6 @@ int pool_request(struct pool_worker *w, const struct pool_request *request, uint
 		lock_bell_ring(&pool->bell);
 		lock_release(&pool->lock);
 	}
-	return rc;
-}
-
-int pool_call(struct pool_worker *w, enum wire_type type, const struct buf *body, int64_t timeout_ns, uint8_t **ret_body,
-	      size_t *ret_len, struct err *e)
-{
-	return pool_request(w, &(struct pool_request){ .type = type, .body = body, .timeout_ns = timeout_ns }, ret_body, ret_len,
-			    e);
-}
-
-int pool_ask(struct pool_worker *w, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer, struct err *e)
-{
-	struct buf body = BUF_INIT;
-	uint8_t *answer = NULL;
-	size_t len = 0;
-	wire_encode(wire_calls[type].request, request, &body);
-	int rc = pool_call(w, type, &body, timeout_ns, &answer, &len, e);
-	buf_fini(&body);
-	if (rc == 0 && ret_answer) {
-		struct wire_in in = { .at = answer, .end = answer + len };
-		rc = wire_decode(wire_calls[type].answer, &in, ret_answer, e);
-	}
-	free(answer);
-	return rc;
-}
-
-int pool_ask_compiler(struct pool *pool, struct cancel *cancel, const struct pool_question *q, void *ret_answer, struct err *e)
-{
-	struct pool_worker *worker;
-	int rc = pool_take_compile(pool, cancel, &worker, e);
-	if (rc < 0)
-		return rc;
-	rc = pool_ask(worker, q->type, q->request, q->timeout_ns, ret_answer, e);
-	pool_give(worker);
 	return rc;
 }
 
@@ -462,6 +438,7 @@ static struct device *device_locked(struct pool *pool, const struct facts *facts
 	struct device *d = MEM_NEW(struct device);
 	d->facts = *facts;
 	d->lock_fd = -1;
+	d->hold.process = (struct process)PROCESS_INIT;
 	worker_init(&d->candidate, pool, ROLE_DEVICE, d);
 	worker_init(&d->reference, pool, ROLE_REFERENCE, d);
 	d->next = pool->devices;
@@ -534,9 +511,44 @@ static void say_outside(void *arg, const char *who)
 	say_waiting(o->wish, o->device, who);
 }
 
+static void say_remote(void *arg, const char *said)
+{
+	const struct outside *o = arg;
+	char *line = mem_fmt("waiting for %s: %s", o->device->facts.id, said);
+	if (o->wish->waiting)
+		o->wish->waiting(o->wish->arg, line);
+	free(line);
+}
+
+/* The lock of the device is taken where the device is. A batch system lends devices out itself, and which one is known only then.
+ * A network or a server that is away for seconds is no reason to give up. */
+static int hold_remote(struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	static const int pauses[] = { 1, 3, 6 };
+	struct outside outside = { .device = d, .wish = wish };
+	struct remote_wait wait = { .check = check_outside, .waiting = say_remote, .arg = &outside, .deadline = CLOCK_NEVER };
+	char name[DEVICE_LOCK_NAME] = "";
+	struct facts there = d->facts;
+	there.uuid[strcspn(there.uuid, "@")] = '\0'; /* as that machine writes it */
+	int rc = remote_allocates(d->remote) ? 0 : device_lock_name(&there, d->candidate.pool->lock_space, name, e);
+	for (size_t i = 0; rc == 0; i++) {
+		remote_release(&d->hold);
+		rc = remote_hold(&d->hold, d->remote, d->candidate.pool->starter, name, &wait, e);
+		if (rc != -ERR_IO || i == MEM_COUNT(pauses))
+			break;
+		log_warning("%s; trying again in %d s", e->text, pauses[i]);
+		int64_t until = clock_now() + pauses[i] * CLOCK_S;
+		while ((rc = check_wanted(wish, e)) == 0 && clock_now() < until)
+			clock_sleep(LOOK_NS);
+	}
+	return rc;
+}
+
 static int lock_device(struct device *d, const struct pool_wish *wish, struct err *e)
 {
 	struct outside outside = { .device = d, .wish = wish };
+	if (d->remote)
+		return hold_remote(d, wish, e);
 	struct device_lock_waiter waiter = { .check = check_outside, .waiting = say_outside, .arg = &outside };
 	char name[DEVICE_LOCK_NAME];
 	int rc = device_lock_name(&d->facts, d->candidate.pool->lock_space, name, e);
@@ -565,10 +577,15 @@ int pool_take_device(struct pool *pool, const struct facts *facts, const struct 
 			       "%s can only be compiled for: nothing runs or is timed on it; name a device of this machine (see "
 			       "`peakd devices`)",
 			       facts->id);
+	struct remote *remote;
+	int rc = remotes_find(pool->remotes, facts->id, &remote, e);
+	if (rc < 0)
+		return rc;
 	lock_take(&pool->lock);
 	struct device *d = device_locked(pool, facts);
+	d->remote = remote;
 	lock_release(&pool->lock);
-	int rc = wait_turn(pool, d, wish, e);
+	rc = wait_turn(pool, d, wish, e);
 	if (rc < 0)
 		return rc;
 	rc = lock_device(d, wish, e);
@@ -592,6 +609,16 @@ struct pool_worker *pool_reference(struct pool_worker *worker)
 	return &worker->device->reference;
 }
 
+/* An allocation ends with its lease. On a machine that is there anyway, workers stay warm as they do here. */
+static void give_remote(struct device *d)
+{
+	if (remote_allocates(d->remote)) {
+		worker_stop(&d->candidate);
+		worker_stop(&d->reference);
+	}
+	remote_release(&d->hold);
+}
+
 void pool_give(struct pool_worker *w)
 {
 	if (w == NULL)
@@ -599,6 +626,8 @@ void pool_give(struct pool_worker *w)
 	struct pool *pool = w->pool;
 	if (w->launcher)
 		set_launcher(w, NULL);
+	if (w->role == ROLE_DEVICE && w->device->remote)
+		give_remote(w->device);
 	lock_take(&pool->lock);
 	w->cancel = NULL;
 	if (w->role == ROLE_COMPILE) {
@@ -625,6 +654,16 @@ void pool_give(struct pool_worker *w)
 struct pool_known *pool_known(const struct pool *pool)
 {
 	return pool->known;
+}
+
+struct remotes *pool_remotes(const struct pool *pool)
+{
+	return pool->remotes;
+}
+
+struct starter *pool_starter(const struct pool *pool)
+{
+	return pool->starter;
 }
 
 const char *pool_lacks(const struct pool_worker *worker)

@@ -17,10 +17,13 @@
 #include "backends/wire/wire.h"
 #include "core/workers/cancel.h"
 
+struct remotes;
+
 struct pool_config {
 	const char *binary;          /* path of the peakd binary; NULL: this process's own (/proc/self/exe) */
 	const char *const *launcher; /* NULL-terminated words put before it ("srun", "-n1"); NULL or empty: none */
 	unsigned compile_workers;    /* at most this many at once; 0: one per CPU that may be used */
+	struct remotes *remotes;     /* devices of other machines (remote.h); borrowed; NULL: none */
 	const char *lock_space;      /* of device locks, for tests: NULL: $PEAKD_LOCK_SPACE, and without it the machine's */
 };
 
@@ -42,21 +45,25 @@ void pool_figures(struct pool *pool, struct pool_figures *ret_figures,
 
 /* --- devices -------------------------------------------------------------------------------------------------------------- */
 
-/* Facts of every device of every backend, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A
+/* Facts of every device of every backend of this machine, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A
  * backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
 /* Every backend's name, whether anything here runs its code or not. */
 enum { POOL_BACKENDS = 3 };
 extern const char *const pool_backends[POOL_BACKENDS];
-/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all" and "cuda:sm_90a" are cuda's. The device need not
- * exist. */
+/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all", "cuda:sm_90a" and "ssh:HOST/cuda:0" are cuda's. The
+ * device need not exist. */
 bool pool_is_of_backend(const char *device, const char *backend);
-/* The next pool_devices looks again. */
+/* The same of the i-th of the remotes that the operator named: -ERR_NOT_FOUND behind the last. Contacts that machine unless its devices
+ * are known, for at most a minute; -ERR_IO when it cannot be reached. */
+int pool_remote_devices(struct pool *pool, size_t i, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
+/* The next question about devices looks again, on all machines. */
 void pool_forget_devices(struct pool *pool);
 /* Facts by device id: "hlsl:0", "cuda:0", "cuda:sm_90a" (compile only). "hlsl" alone means its device 0. Errors list what there is.
  */
 int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e);
-/* One device or several of one kind: also "cuda:all" and "cuda:0,1". ret_facts: free(). -ERR_INPUT when they differ. */
+/* One device or several of one kind: also "cuda:all", "cuda:0,1", "ssh:A/cuda:0+ssh:B/cuda:0", and "slurm:partition=p/cuda:0*4" for
+ * at most four allocations at once. ret_facts: free(). -ERR_INPUT when they differ. */
 int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e);
 
 /* Between pool.c and pool_devices.c: what is kept of the devices, and what the sandbox of a lease's process cannot do ("" nothing).
@@ -66,6 +73,13 @@ struct pool_known *pool_known_new(void);
 void pool_known_free(struct pool_known *take_known);
 struct pool_known *pool_known(const struct pool *pool);
 const char *pool_lacks(const struct pool_worker *worker);
+struct starter;
+/* Whether an opened device is the one that was meant; any_host: on whichever machine. -ERR_UNSUPPORTED says how it differs. */
+int pool_is_same_kind(const struct facts *want, const struct facts *found, bool any_host, struct err *e);
+/* Completes "it did not answer within 10 s, while …". */
+const char *pool_doing(enum wire_type type);
+struct remotes *pool_remotes(const struct pool *pool);
+struct starter *pool_starter(const struct pool *pool);
 
 /* --- leases --------------------------------------------------------------------------------------------------------------- */
 

@@ -10,14 +10,28 @@
 #include "base/lock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/workers/remote.h"
 
+#define REACH_NS (60 * CLOCK_S)   /* for a remote to give its facts; a batch system may have a queue */
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
+
+/* The devices of a remote, as they are named here. */
+struct known_remote {
+	struct remote *remote;
+	struct facts *facts;
+	size_t count;
+	char *notes;
+};
+
+enum { TIMES_MAX = 64 };
 
 struct pool_known {
 	struct lock lock;
 	struct facts *facts;
 	size_t count;
 	char *notes; /* NULL: not asked yet */
+	struct known_remote *remotes;
+	size_t remote_count;
 	bool warned; /* that the workers' sandbox lacks something */
 };
 
@@ -28,8 +42,20 @@ struct pool_known *pool_known_new(void)
 	return known;
 }
 
+static void forget_remotes(struct pool_known *known)
+{
+	for (size_t i = 0; i < known->remote_count; i++) {
+		free(known->remotes[i].facts);
+		free(known->remotes[i].notes);
+	}
+	free(known->remotes);
+	known->remotes = NULL;
+	known->remote_count = 0;
+}
+
 void pool_known_free(struct pool_known *known)
 {
+	forget_remotes(known);
 	free(known->facts);
 	free(known->notes);
 	lock_fini(&known->lock);
@@ -38,9 +64,11 @@ void pool_known_free(struct pool_known *known)
 
 const char *const pool_backends[POOL_BACKENDS] = { "cuda", "hip", "hlsl" };
 
-bool pool_is_of_backend(const char *device, const char *backend)
+bool pool_is_of_backend(const char *id, const char *backend)
 {
+	char device[FACTS_TEXT];
 	size_t n = strlen(backend);
+	remote_local(id, device);
 	return strncmp(device, backend, n) == 0 && (device[n] == ':' || device[n] == '\0');
 }
 
@@ -128,6 +156,7 @@ void pool_forget_devices(struct pool *pool)
 	known->facts = NULL;
 	known->count = 0;
 	known->notes = NULL;
+	forget_remotes(known);
 	lock_release(&known->lock);
 }
 
@@ -147,7 +176,7 @@ static char *note_of(const char *notes, const char *backend)
 static int unknown_device(const char *id, const struct facts *all, size_t count, const char *notes, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	buf_addf(&text, "no device '%s'; this machine has", id);
+	buf_addf(&text, "no device '%s'; %s has", id, strchr(id, '/') ? "that machine" : "this machine");
 	for (size_t i = 0; i < count; i++)
 		buf_addf(&text, "%s %s (%s)", i ? "," : "", all[i].id, all[i].name);
 	if (count == 0)
@@ -171,12 +200,132 @@ static bool names_architecture(const char *id)
 	return colon && colon[1] && strspn(colon + 1, "0123456789") != strlen(colon + 1);
 }
 
+/* --- other machines ------------------------------------------------------------------------------------------------------------ */
+
+/* What a device of another machine is called here. Its code is compiled on this machine, so the compiler is this machine's. The same
+ * software device of another machine is another one; and which one a batch system lends is known only during the lease, so its
+ * devices count as one. */
+static void adopt(struct pool *pool, const struct remote *remote, struct facts *f)
+{
+	char local[FACTS_TEXT], lacks[WIRE_LACKS] = "", *text;
+	struct facts *compiler = NULL;
+	size_t count = 0, host = strcspn(f->host, ",");
+	struct err ignored = ERR_INIT;
+	memcpy(local, f->id, sizeof local);
+	snprintf(f->id, sizeof f->id, "%.70s/%.50s", remote_name(remote), local);
+	text = remote_allocates(remote)           ? mem_str(f->id)
+	       : strncmp(f->uuid, "GPU-", 4) == 0 ? mem_str(f->uuid)
+						  : mem_fmt("%.60s@%.*s", f->uuid, (int)host, f->host);
+	snprintf(f->uuid, sizeof f->uuid, "%.127s", text);
+	free(text);
+	text = mem_fmt("%s:%s", f->backend, f->arch);
+	if (ask_devices(pool, text, &compiler, &count, lacks, &ignored) == 0 && count &&
+	    strstr(f->driver, compiler->driver) == NULL) {
+		size_t len = strlen(f->driver);
+		snprintf(f->driver + len, sizeof f->driver - len, "; compiled by %s", compiler->driver);
+	}
+	free(text);
+	free(compiler);
+}
+
+static struct known_remote *find_known(struct pool_known *known, const struct remote *remote)
+{
+	for (size_t i = 0; i < known->remote_count; i++)
+		if (known->remotes[i].remote == remote)
+			return &known->remotes[i];
+	return NULL;
+}
+
+/* Two who ask at the same time may both contact the machine; the first answer stays. */
+static int devices_of(struct pool *pool, struct remote *remote, struct facts **ret_facts, size_t *ret_count, char **ret_notes,
+		      struct err *e)
+{
+	struct pool_known *known = pool_known(pool);
+	const struct remote_wait wait = { .deadline = clock_now() + REACH_NS };
+	struct known_remote found = { .remote = remote };
+	lock_take(&known->lock);
+	bool asked = find_known(known, remote) != NULL;
+	lock_release(&known->lock);
+	int rc = asked ? 0 : remote_ask_devices(remote, pool_starter(pool), &wait, &found.facts, &found.count, &found.notes, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < found.count; i++)
+		adopt(pool, remote, &found.facts[i]);
+	lock_take(&known->lock);
+	struct known_remote *k = find_known(known, remote);
+	if (k == NULL) {
+		k = MEM_PUSH(known->remotes, known->remote_count);
+		*k = found;
+		found = (struct known_remote){ .count = 0 };
+	}
+	*ret_facts = mem_copy(k->facts, k->count * sizeof *k->facts);
+	*ret_count = k->count;
+	*ret_notes = mem_str(k->notes ? k->notes : "");
+	lock_release(&known->lock);
+	free(found.facts);
+	free(found.notes);
+	return 0;
+}
+
+int pool_remote_devices(struct pool *pool, size_t i, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
+{
+	struct remote *remote = remotes_at(pool_remotes(pool), i);
+	return remote ? devices_of(pool, remote, ret_facts, ret_count, ret_notes, e)
+		      : err_set(e, ERR_NOT_FOUND, "no further machine");
+}
+
+int pool_is_same_kind(const struct facts *want, const struct facts *found, bool any_host, struct err *e)
+{
+	const char *want_host = any_host ? strchr(want->host, ',') : want->host,
+		   *host = any_host ? strchr(found->host, ',') : found->host;
+	/* The driver's text may go on with this machine's compiler. */
+	bool same = strcmp(want->name, found->name) == 0 && strcmp(want->arch, found->arch) == 0 &&
+		    strncmp(want->driver, found->driver, strlen(found->driver)) == 0 &&
+		    (any_host && !want->shares_cpu ? true : strcmp(want_host ? want_host : "", host ? host : "") == 0);
+	return same ? 0
+		    : err_set(e, ERR_UNSUPPORTED,
+			      "it was %s (%s) on %s, and is now %s (%s) on %s: look again with `peakd devices --refresh`, and do "
+			      "not "
+			      "compare their times",
+			      want->name, want->driver, want->host, found->name, found->driver, found->host);
+}
+
+/* "ssh:HOST/cuda:0", "ssh:HOST/cuda", and "ssh:HOST" for the first device there. */
+static int remote_device(struct pool *pool, struct remote *remote, const char *id, struct facts *ret_facts, struct err *e)
+{
+	struct facts *all = NULL;
+	size_t count = 0, found;
+	char *notes = NULL, local[FACTS_TEXT];
+	int rc = devices_of(pool, remote, &all, &count, &notes, e);
+	if (rc < 0)
+		return rc;
+	remote_local(id, local);
+	char *full =
+		strchr(local, ':') ? mem_fmt("%s/%s", remote_name(remote), local) : mem_fmt("%s/%s:0", remote_name(remote), local);
+	for (found = 0; found < count; found++)
+		if (*local == 0 || strcmp(all[found].id, full) == 0)
+			break;
+	if (found < count)
+		*ret_facts = all[found];
+	else
+		rc = unknown_device(id, all, count, notes, e);
+	free(full);
+	free(all);
+	free(notes);
+	return rc;
+}
+
 int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, struct err *e)
 {
 	struct facts *all = NULL;
+	struct remote *remote = NULL;
 	size_t count = 0;
 	char *notes = NULL, lacks[WIRE_LACKS] = "";
-	int rc;
+	int rc = remotes_find(pool_remotes(pool), id, &remote, e);
+	if (rc < 0)
+		return rc;
+	if (remote)
+		return remote_device(pool, remote, id, ret_facts, e);
 	if (names_architecture(id)) {
 		rc = ask_devices(pool, id, &all, &count, lacks, e);
 		if (rc == 0 && count != 1)
@@ -204,80 +353,133 @@ int pool_device(struct pool *pool, const char *id, struct facts *ret_facts, stru
 	return rc;
 }
 
-/* All devices of the backend that `id` begins with. */
-static int all_of(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
+/* --- sets --------------------------------------------------------------------------------------------------------------------- */
+
+struct set {
+	struct facts *at;
+	size_t count;
+};
+
+static int add_one(struct set *set, const struct facts *f, struct err *e)
 {
-	char *notes = NULL;
-	size_t count = 0, kept = 0, n = strcspn(id, ":") + 1;
-	struct facts *all = NULL;
-	int rc = pool_devices(pool, &all, &count, &notes, e);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		if (strncmp(all[i].id, id, n) == 0)
-			all[kept++] = all[i];
-	if (rc == 0 && kept == 0)
-		rc = unknown_device(id, all, count, notes, e);
-	free(notes);
-	if (rc < 0) {
-		free(all);
-		return rc;
-	}
-	*ret_facts = all;
-	*ret_count = kept;
+	for (size_t i = 0; i < set->count; i++)
+		if (strcmp(set->at[i].id, f->id) == 0)
+			return err_set(e, ERR_INPUT, "%s is named twice", f->id);
+	*MEM_PUSH(set->at, set->count) = *f;
 	return 0;
 }
 
-/* "cuda:0,2": the numbers one by one. */
-static int listed(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
+/* All devices of the backend that `id` begins with. */
+static int add_all(struct pool *pool, struct set *set, const char *id, struct err *e)
 {
-	struct facts *list = NULL;
-	size_t count = 0, n = strcspn(id, ":") + 1;
+	struct remote *remote = NULL;
+	char *notes = NULL;
+	size_t count = 0, before = set->count;
+	struct facts *all = NULL;
+	char backend[FACTS_TEXT];
+	int rc = remotes_find(pool_remotes(pool), id, &remote, e);
+	if (rc == 0)
+		rc = remote ? devices_of(pool, remote, &all, &count, &notes, e) : pool_devices(pool, &all, &count, &notes, e);
+	if (rc < 0)
+		return rc;
+	remote_local(id, backend);
+	backend[strcspn(backend, ":")] = '\0';
+	for (size_t i = 0; i < count && rc == 0; i++)
+		if (strcmp(all[i].backend, backend) == 0)
+			rc = add_one(set, &all[i], e);
+	if (rc == 0 && set->count == before)
+		rc = unknown_device(id, all, count, notes, e);
+	free(notes);
+	free(all);
+	return rc;
+}
+
+/* "cuda:0,2": the numbers one by one; they stand behind the last colon. */
+static int add_listed(struct pool *pool, struct set *set, const char *id, struct err *e)
+{
+	size_t n = (size_t)(strrchr(id, ':') - id) + 1;
 	int rc = 0;
 	for (const char *at = id + n; rc == 0 && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
 		char *one = mem_fmt("%.*s%.*s", (int)n, id, (int)strcspn(at, ","), at);
 		struct facts f;
 		rc = pool_device(pool, one, &f, e);
-		for (size_t i = 0; rc == 0 && i < count; i++)
-			if (strcmp(list[i].id, f.id) == 0)
-				rc = err_set(e, ERR_INPUT, "%s is named twice in '%s'", f.id, id);
 		if (rc == 0)
-			*MEM_PUSH(list, count) = f;
+			rc = add_one(set, &f, e);
 		free(one);
 	}
-	if (rc < 0) {
-		free(list);
-		return rc;
+	return rc;
+}
+
+/* "slurm:partition=p/cuda:0*4": each of the four is an allocation of its own. */
+static int add_times(struct pool *pool, struct set *set, const char *id, struct err *e)
+{
+	struct remote *remote = NULL;
+	struct facts f;
+	char *end;
+	unsigned long times = strtoul(strchr(id, '*') + 1, &end, 10);
+	int rc = remotes_find(pool_remotes(pool), id, &remote, e);
+	if (rc == 0 && (remote == NULL || !remote_allocates(remote) || *end || times < 1 || times > TIMES_MAX))
+		rc = err_set(e, ERR_INPUT,
+			     "'%s': behind a device of a batch system, *N means at most N allocations at once (1 to %d)", id,
+			     TIMES_MAX);
+	if (rc == 0)
+		rc = remote_device(pool, remote, id, &f, e);
+	for (unsigned long i = 1; rc == 0 && i <= times; i++) {
+		struct facts one = f;
+		size_t len = strlen(one.id);
+		if (i > 1)
+			snprintf(one.id + len, sizeof one.id - len, "*%lu", i);
+		rc = add_one(set, &one, e);
 	}
-	*ret_facts = list;
-	*ret_count = count;
-	return 0;
+	return rc;
+}
+
+static int add_part(struct pool *pool, struct set *set, const char *id, struct err *e)
+{
+	struct facts one;
+	char local[FACTS_TEXT];
+	remote_local(id, local);
+	const char *colon = strchr(local, ':');
+	if (strchr(id, '*'))
+		return add_times(pool, set, id, e);
+	if (colon && strcmp(colon, ":all") == 0)
+		return add_all(pool, set, id, e);
+	if (colon && strchr(colon, ','))
+		return add_listed(pool, set, id, e);
+	int rc = pool_device(pool, id, &one, e);
+	return rc < 0 ? rc : add_one(set, &one, e);
+}
+
+/* Times of devices that are the CPU compare only on the same CPU. */
+static bool are_alike(const struct facts *a, const struct facts *b)
+{
+	const char *cpu_a = strchr(a->host, ','), *cpu_b = strchr(b->host, ',');
+	return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 && b->runs &&
+	       (!a->shares_cpu || strcmp(cpu_a ? cpu_a : "", cpu_b ? cpu_b : "") == 0);
 }
 
 int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts, size_t *ret_count, struct err *e)
 {
-	const char *colon = strchr(id, ':');
-	struct facts *list = NULL, one;
-	size_t count = 1;
-	int rc;
-	if (colon && strcmp(colon, ":all") == 0) {
-		rc = all_of(pool, id, &list, &count, e);
-	} else if (colon && strchr(colon, ',')) {
-		rc = listed(pool, id, &list, &count, e);
-	} else {
-		rc = pool_device(pool, id, &one, e);
-		if (rc == 0)
-			list = mem_copy(&one, sizeof one);
+	struct set set = { .count = 0 };
+	int rc = 0;
+	for (const char *at = id; rc == 0 && (*at || at == id); at += strcspn(at, "+") + (at[strcspn(at, "+")] == '+')) {
+		char *part = mem_strn(at, strcspn(at, "+"));
+		rc = add_part(pool, &set, part, e);
+		free(part);
+		if (*at == '\0')
+			break;
 	}
-	for (size_t i = 1; rc == 0 && i < count; i++)
-		if (strcmp(list[i].name, list[0].name) != 0 || strcmp(list[i].arch, list[0].arch) != 0 || !list[i].runs)
+	for (size_t i = 1; rc == 0 && i < set.count; i++)
+		if (!are_alike(&set.at[0], &set.at[i]))
 			rc = err_set(
 				e, ERR_INPUT,
 				"%s is a %s and %s a %s: only devices of one kind share a tune, since their times must compare",
-				list[0].id, list[0].name, list[i].id, list[i].name);
+				set.at[0].id, set.at[0].name, set.at[i].id, set.at[i].name);
 	if (rc < 0) {
-		free(list);
+		free(set.at);
 		return rc;
 	}
-	*ret_facts = list;
-	*ret_count = count;
+	*ret_facts = set.at;
+	*ret_count = set.count;
 	return 0;
 }

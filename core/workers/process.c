@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/workers/child.h"
+#include "core/workers/remote.h"
 
 #define START_NS (30 * CLOCK_S) /* a vendor's libraries may load slowly from a cold disk */
 #define FATE_NS (10 * CLOCK_S)  /* from the end of a worker's wire to the end of its process */
@@ -32,6 +33,7 @@ const char *const process_counters[] = { "env", "PEAKD_COUNTERS_WORKER=1", NULL 
 struct start {
 	struct process *process;
 	const char *const *launcher;
+	char *const *instead;
 	struct err *e;
 	int rc;
 	bool done;
@@ -62,18 +64,20 @@ static uint64_t count_oom_kills(void)
 }
 
 /* The pool's launcher leads to the machine, and what the lease wants (a sanitizer) stands in front of the worker there. */
-static int start(struct process *p, const struct starter *t, const char *const *launcher, struct err *e)
+static int start(struct process *p, const struct starter *t, const struct start *s, struct err *e)
 {
 	int wire[2] = { -1, -1 }, complaints[2] = { -1, -1 }, rc;
-	bool lends = launcher == process_counters;
+	bool lends = s->launcher == process_counters;
 	char **argv = NULL;
 	size_t words = 0;
-	for (char **word = t->launcher; *word; word++)
+	for (char *const *word = s->instead ? s->instead : t->launcher; *word; word++)
 		*MEM_PUSH(argv, words) = *word;
-	for (; launcher && *launcher; launcher++)
-		*MEM_PUSH(argv, words) = (char *)*launcher;
-	*MEM_PUSH(argv, words) = t->binary;
-	*MEM_PUSH(argv, words) = "worker";
+	for (const char *const *word = s->launcher; word && *word; word++)
+		*MEM_PUSH(argv, words) = (char *)*word;
+	if (s->instead == NULL) {
+		*MEM_PUSH(argv, words) = t->binary;
+		*MEM_PUSH(argv, words) = "worker";
+	}
 	*MEM_PUSH(argv, words) = NULL;
 	*p = (struct process)PROCESS_INIT;
 	p->oom_kills = count_oom_kills();
@@ -116,7 +120,7 @@ static void *starter_thread(void *arg)
 			continue;
 		}
 		lock_release(&t->lock);
-		s->rc = start(s->process, t, s->launcher, s->e);
+		s->rc = start(s->process, t, s, s->e);
 		lock_take(&t->lock);
 		s->done = true;
 		t->start = NULL;
@@ -164,9 +168,9 @@ void process_starter_free(struct starter *t)
 	free(t);
 }
 
-int process_start(struct process *p, struct starter *t, const char *const *launcher, struct err *e)
+int process_start(struct process *p, struct starter *t, const char *const *launcher, char *const *instead, struct err *e)
 {
-	struct start s = { .process = p, .launcher = launcher, .e = e };
+	struct start s = { .process = p, .launcher = launcher, .instead = instead, .e = e };
 	lock_take(&t->lock);
 	while (t->start)
 		lock_bell_wait(&t->bell, &t->lock, CLOCK_NEVER);
@@ -194,6 +198,15 @@ static unsigned long long memory_limit(int signal)
 	return fault && getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur >> 20 : 0;
 }
 
+/* A launcher's stderr may arrive behind the end of the wire. */
+static void drain_last_words(struct process *p)
+{
+	char text[4096];
+	ssize_t n;
+	while (p->remote && (n = read(p->complaints, text, sizeof text)) > 0)
+		buf_add(&p->said, text, (size_t)n);
+}
+
 /* The wire's end says only that it is gone; how it ended is the cause. */
 static void add_fate(struct process *p, const atomic_bool *interrupted, struct err *e)
 {
@@ -202,16 +215,25 @@ static void add_fate(struct process *p, const atomic_bool *interrupted, struct e
 		return;
 	/* The end of file arrives a moment before the exit. */
 	while (!child_has_ended(p->pid)) {
-		if (clock_now() >= deadline || (interrupted && atomic_load(interrupted)))
+		if (clock_now() >= deadline || (interrupted && atomic_load(interrupted))) {
+			if (p->remote)
+				err_set(e, ERR_IO, "the connection to the worker ended");
 			return;
+		}
 		clock_sleep(2 * CLOCK_MS);
 	}
+	drain_last_words(p);
 	int status = child_end(p->pid), code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
 	/* Shells and launchers pass a signal on as 128 and its number. */
-	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : code > 128 && is_from_outside(code - 128) ? code - 128 : 0;
+	bool passed_on = code > 128 && (is_from_outside(code - 128) || (p->remote && code < 128 + 64));
+	int signal = WIFSIGNALED(status) ? WTERMSIG(status) : passed_on ? code - 128 : 0;
 	bool no_memory = signal == SIGKILL && count_oom_kills() > p->oom_kills;
 	p->pid = 0;
-	if (is_from_outside(signal))
+	/* Only the guard of the other machine knows of an end that was the worker's own. */
+	if (p->remote && !passed_on && code != REMOTE_ENDED)
+		err_set(e, ERR_IO, "the connection to the worker was lost: its launcher %s %d",
+			signal ? "was ended by signal" : "exited with status", signal ? signal : code);
+	else if (is_from_outside(signal))
 		err_set(e, ERR_IO, "the worker was killed from outside by signal %d (%s)%s", signal, strsignal(signal),
 			no_memory ? ": the kernel has killed processes meanwhile because this machine ran out of memory"
 				  : ": by an administrator, a batch system or a launcher, not by what it ran");

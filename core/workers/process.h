@@ -17,6 +17,7 @@ struct process {
 	int complaints;         /* read end of its stderr; -1 */
 	uint32_t last_id;       /* of the last request */
 	char lacks[WIRE_LACKS]; /* from its hello: what its sandbox cannot do; "" nothing */
+	bool remote;            /* on another machine: how it ended is told by the exit status of its guard (remote.h) */
 	bool patient;           /* a tool around it writes its findings at exit: after a fault it may end by itself */
 	uint64_t oom_kills;     /* of the whole machine when it was started */
 	struct buf said;        /* the end of what it wrote to stderr, for the error message when it dies */
@@ -50,8 +51,10 @@ struct starter *process_starter_new(const char *binary, const char *const *launc
 /* Ends the thread; the processes that it started die with it. NULL is fine. */
 void process_starter_free(struct starter *starter);
 
-/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words behind the starter's; NULL: none. On failure nothing is left behind. Takes a millisecond; call process_greet next. */
-int process_start(struct process *p, struct starter *starter, const char *const *launcher, struct err *e);
+/* Starts `launcher… binary worker` in a process group of its own. launcher: NULL-terminated words behind the starter's; NULL: none.
+ * instead: the whole command line in place of all that; NULL. On failure nothing is left behind. Takes a millisecond; call
+ * process_greet next. */
+int process_start(struct process *p, struct starter *starter, const char *const *launcher, char *const *instead, struct err *e);
 /* Waits for its hello, which may take seconds behind a launcher. A failure ends the process. interrupted: as in a request. */
 int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e);
 /* One request, one answer. Any failure but the worker's own WIRE_FAILED ends the process. -ERR_CRASH when the worker died of a

@@ -266,7 +266,7 @@ static int find_device(struct run *r, struct err *e)
 			return err_set(e, ERR_INPUT, "device %s runs %s code, and %s is a context for %s", id, pool_backends[i],
 				       r->path ? r->path : r->from, r->backend);
 	int rc = ask(r, "device", id, &answer, e);
-	bool numbered = !colon || colon[1 + strspn(colon + 1, "0123456789")] == '\0';
+	bool numbered = strchr(id, '/') == NULL && (!colon || colon[1 + strspn(colon + 1, "0123456789")] == '\0');
 	/* For architectures and sets of devices the daemon's own words are better. */
 	if (rc == -ERR_NOT_FOUND && numbered)
 		return err_set(e, ERR_NOT_FOUND,

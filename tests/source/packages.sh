@@ -27,6 +27,9 @@ deb='debhelper lintian systemd-container mmdebstrap'
 # Optional: the load generator of make bench-mcp.
 bench='wrk=wrk'
 
+# Optional: what the tests of other machines run on loopback, as processes of their own (docs/remote.md); they are skipped without.
+remote='sshd=openssh-server ssh=openssh-client slurmctld=slurmctld slurmd=slurmd srun=slurm-client munged=munge'
+
 entries()
 {
 	for group in ${@:-build run tests}; do
@@ -39,7 +42,8 @@ entries()
 		deb) echo $deb ;;
 		bench) echo $bench ;;
 		browser) echo $browser ;;
-		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch, deb, bench and browser" >&2; exit 2 ;;
+		remote) echo $remote ;;
+		*) echo "packages.sh: no group '$group'; groups are build, run, tests, hip, torch, deb, bench, browser and remote" >&2; exit 2 ;;
 		esac
 	done
 }
