@@ -224,7 +224,6 @@ const struct backend backend_cuda = {
 	.prepare = prepare,
 	.make_sets = make_sets,
 	.execute = execute,
-	.scrub = gpu_run_scrub,
 	.counters = cuda_counters_read,
 	.release = release,
 	GPU_RUN_BACKEND,

@@ -157,7 +157,7 @@ void gpu_run_free(struct backend_run *run);
 #define GPU_RUN_BACKEND                                                                                                            \
 	.close = gpu_device_close, .write = gpu_run_write, .read = gpu_run_read, .fill = gpu_run_fill, .use_set = gpu_run_use_set, \
 	.used_set = gpu_run_used_set, .keep_inout = gpu_run_keep_inout, .copy_set = gpu_run_copy_set, .scrubs = gpu_run_scrubs,    \
-	.split = gpu_run_split, .strayed = gpu_slack_check
+	.scrub = gpu_run_scrub, .split = gpu_run_split, .strayed = gpu_slack_check
 
 /* --- submit.c: a plan's operations on the stream of an NVIDIA or AMD device. Called by run.c, which records them into a graph or times them
  * one by one, and by cuda/backend.c. */

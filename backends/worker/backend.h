@@ -77,8 +77,7 @@ struct backend {
 	int (*fill)(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
 	/* Makes sets of all buffers for timing, each at other addresses, and says how many there are: BACKEND_SETS;
 	 * more where WIRE_COLD is best had by rotating through more memory than the cache holds; fewer where memory is
-	 * short, or for WIRE_FLUSHED where more would take long to write. The caller writes all of them. NULL, as the
-	 * next three: there is one set. */
+	 * short, or for WIRE_FLUSHED where more would take long to write. The caller writes all of them. */
 	int (*make_sets)(struct backend_run *run, enum wire_cache cache, unsigned *ret_count, struct err *e);
 	/* Selects the set that write, read, fill, keep_inout and execute mean. WIRE_COLD and WIRE_FLUSHED begin with
 	 * the set behind it and go through all. */
@@ -99,17 +98,17 @@ struct backend {
 	/* Where the device is the CPU: the next WIRE_HOT and WIRE_UNRESET executions tell this process's processor time, which other
 	 * load does not lengthen. Ignored elsewhere; NULL: the same. */
 	void (*use_cpu_time)(struct backend_run *run, bool on);
-	/* One cold execution; ret_ns gets the device time of each operation of the plan. NULL: operations cannot be timed alone. */
+	/* One cold execution; ret_ns gets the device time of each operation of the plan. */
 	int (*split)(struct backend_run *run, uint64_t *ret_ns, struct err *e);
 	/* Hardware counters and stalls of each kernel, from the vendor's profiler. NULL: there is none. What the machine refuses is
 	 * no error: ret_counters says why a view is closed. */
 	int (*counters)(struct backend_run *run, struct wire_counters *ret_counters, struct err *e);
 	/* Whether an execution may read what an earlier one left in outputs, inout, scratch or shared memory. NULL: it may. */
 	bool (*keeps)(const struct backend_run *run);
-	/* Whether shared memory is overwritten before timed executions. NULL: no. */
+	/* Whether shared memory is overwritten before timed executions. */
 	bool (*scrubs)(const struct backend_run *run);
 	/* Overwrites the shared memory of the whole device with one of the two words below, before the next execution.
-	 * Does nothing where the device has no kernel for it. NULL: the same. */
+	 * Does nothing where the device has no kernel for it. */
 	int (*scrub)(struct backend_run *run, uint32_t word, struct err *e);
 	void (*release)(struct backend_run *run);
 	/* *ret_buffer: 1 + the buffer near which something was written beyond a red zone, into memory that nobody owns; 0

@@ -27,6 +27,7 @@ static void run_free(struct runs *all, struct run *r)
 {
 	if (r == NULL)
 		return;
+	all->at[r->number - 1] = NULL;
 	if (r->on_device)
 		all->backend->release(r->on_device);
 	timed_forget(all, r);
@@ -44,46 +45,41 @@ static void run_free(struct runs *all, struct run *r)
 	free(r);
 }
 
-/* A run with this plan, which it takes, and a free number for it. */
-static int new_run(const struct runs *all, struct plan *take_plan, uint32_t *ret_slot, struct run **ret_run, struct err *e)
+/* A run with this plan, which it takes. NULL with *e set when there are too many. */
+static struct run *new_run(struct runs *all, struct plan **take_plan, struct err *e)
 {
 	uint32_t slot = 0;
 	while (slot < RUNS_MAX && all->at[slot])
 		slot++;
-	if (slot == RUNS_MAX)
-		return err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one",
-			       RUNS_MAX);
-	struct run *r = MEM_NEW(struct run);
-	r->plan = take_plan;
+	if (slot == RUNS_MAX) {
+		err_set(e, ERR_INTERNAL, "this worker has %d runs prepared already, and cannot hold more; release one", RUNS_MAX);
+		return NULL;
+	}
+	struct run *r = all->at[slot] = MEM_NEW(struct run);
+	*r = (struct run){ .number = slot + 1, .plan = *take_plan };
+	*take_plan = NULL;
 	for (unsigned i = 0; i < r->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &r->plan->buffers[i];
 		if (plan_is_output(b))
 			*MEM_PUSH(r->outputs, r->output_count) =
 				(struct output){ .buffer = i, .len = plan_buffer_logical(b) * dtype_size(b->type) };
 	}
-	*ret_slot = slot;
-	*ret_run = r;
-	return 0;
+	return r;
 }
 
-static int prepare(struct runs *all, struct wire_prepare *request, struct wire_prepared *prepared, struct err *e)
+static int serve_prepare(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
+	struct wire_prepare *m = request;
 	int64_t start = clock_now();
-	struct run *r = NULL;
-	uint32_t slot = 0;
-	if (new_run(all, request->plan, &slot, &r, e) < 0)
+	if ((r = new_run(all, &m->plan, e)) == NULL)
 		return -(int)e->code;
-	request->plan = NULL;
-	r->binary = mem_copy(request->binary, request->binary_len);
-	r->binary_len = request->binary_len;
+	r->binary = mem_copy(m->binary, m->binary_len);
+	r->binary_len = m->binary_len;
 	int rc = all->backend->prepare(all->device, r->binary, r->binary_len, r->plan, &r->on_device, e);
-	if (rc < 0) {
+	*(struct wire_prepared *)answer = (struct wire_prepared){ .run = r->number, .prepare_ns = (uint64_t)(clock_now() - start) };
+	if (rc < 0)
 		run_free(all, r);
-		return rc;
-	}
-	all->at[slot] = r;
-	*prepared = (struct wire_prepared){ .run = slot + 1, .prepare_ns = (uint64_t)(clock_now() - start) };
-	return 0;
+	return rc;
 }
 
 struct runs *runs_new(const struct backend *backend, struct backend_device *take_device, struct gpu_monitor *take_monitor,
@@ -127,9 +123,9 @@ static struct fill_choice choice_of(const struct wire_execute *m)
 	};
 }
 
-static bool same_choice(const struct fill_choice *a, const struct fill_choice *b)
+static int no_resident(const struct runs *all, struct err *e)
 {
-	return a->seed == b->seed && a->values == b->values && a->perturbation == b->perturbation && a->amplitude == b->amplitude;
+	return err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
 }
 
 /* An image (redzone.h) of the buffer's values. Borrowed from the cache. */
@@ -246,51 +242,44 @@ int runs_look_for_damage(struct runs *all, const struct run *r, const struct wir
 	return x->broken_zone == 0 && all->backend->strayed ? all->backend->strayed(r->on_device, &x->broken_zone, e) : 0;
 }
 
-/* Fresh inputs into poisoned outputs. Executions of the same run before are forgotten. */
-static int start_execution(struct runs *all, struct run *r, const struct wire_execute *m, struct wire_executed *x, struct err *e)
-{
-	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE);
-	int rc = 0;
-	timed_forget(all, r);
-	r->apart = m->keep & WIRE_LAUNCH;
-	if (!part || m->keep & WIRE_SET_UP) {
-		for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
-			if (runs_set_up(all, r, i, m, e) < 0)
-				rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
-	}
-	if (rc == 0 && r->apart)
-		rc = timed_keep_inout(all, r, e);
-	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH) && all->backend->scrub && !m->perturbation)
-		rc = all->backend->scrub(r->on_device, m->poison == 0xFF ? BACKEND_SCRUB_OTHER : BACKEND_SCRUB_TIMED, e);
-	if (rc == 0 && (!part || m->keep & WIRE_LAUNCH))
-		rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
-	return rc;
-}
-
-/* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back; or one part of that. */
-int runs_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+/* Executes once from fresh inputs into poisoned outputs (WIRE_LOOK: not at all), then reads everything back; or one part of that.
+ * Executions of the same run before are forgotten. */
+int runs_execute(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_execute *m = request;
 	struct wire_executed *x = answer;
 	struct fill_choice choice = choice_of(m);
-	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE), looks = m->keep & WIRE_LOOK;
-	unsigned set = all->backend->used_set ? all->backend->used_set(r->on_device) : 0;
+	bool part = m->keep & (WIRE_SET_UP | WIRE_LAUNCH | WIRE_EXAMINE), sets_up = !part || m->keep & WIRE_SET_UP,
+	     launches = !part || m->keep & WIRE_LAUNCH, examines = !part || m->keep & WIRE_EXAMINE;
+	unsigned set = all->backend->used_set(r->on_device);
 	int rc = 0;
 	if (m->keep & WIRE_RESIDENT && !all->backend->resident)
-		return err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
-	if (looks && timed_look(all, r, &choice, x))
-		return 0;
-	if (looks && (!r->executed || !same_choice(&choice, &r->choice)))
-		rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
-	if (rc == 0 && !looks && !(m->keep & WIRE_EXAMINE))
-		rc = start_execution(all, r, m, x, e);
+		return no_resident(all, e);
+	if (m->keep & WIRE_LOOK) {
+		if (timed_look(all, r, &choice, x))
+			return 0;
+		if (!r->executed || memcmp(&choice, &r->choice, sizeof choice) != 0)
+			rc = err_set(e, ERR_INPUT, "there is nothing to look at: the run was not executed with these values");
+	} else if (!(m->keep & WIRE_EXAMINE)) {
+		timed_forget(all, r);
+		r->apart = m->keep & WIRE_LAUNCH;
+		for (unsigned i = 0; sets_up && i < r->plan->buffer_count && rc == 0; i++)
+			if (runs_set_up(all, r, i, m, e) < 0)
+				rc = err_wrap(e, "buffer %s", r->plan->buffers[i].name);
+		if (rc == 0 && r->apart)
+			rc = timed_keep_inout(all, r, e);
+		if (rc == 0 && launches && !m->perturbation)
+			rc = all->backend->scrub(r->on_device, m->poison == 0xFF ? BACKEND_SCRUB_OTHER : BACKEND_SCRUB_TIMED, e);
+		if (rc == 0 && launches)
+			rc = all->backend->execute(r->on_device, 1, WIRE_WARM, &x->device_ns, e);
+	}
 	r->executed = false;
 	for (uint32_t i = 0; i < r->output_count; i++)
 		r->outputs[i].fetched = false;
 	for (uint32_t i = 0; i < r->output_count && rc == 0 && !part && !(m->keep & WIRE_RESIDENT); i++)
 		rc = fetch(all, r, &r->outputs[i], e);
 	/* Perturbed truths are the same code again: what it does to its inputs was seen before. */
-	if (rc == 0 && !m->perturbation && (!part || m->keep & WIRE_EXAMINE))
+	if (rc == 0 && !m->perturbation && examines)
 		rc = runs_look_for_damage(all, r, m, x, e);
 	r->executed = rc == 0;
 	r->choice = choice;
@@ -324,7 +313,7 @@ static const struct output *find_output(struct runs *all, struct run *r, uint32_
 	return out;
 }
 
-static int serve_output(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_output(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_output *m = request;
 	const struct output *out = find_output(all, r, m->output, e);
@@ -461,7 +450,7 @@ static void pool_numbers(const struct plan_buffer *b, struct output *out, const 
 }
 
 /* With the reference that came along, or the one kept by that hash. */
-static int serve_compare(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_compare(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_compare *m = request;
 	struct wire_compared *compared = answer;
@@ -503,7 +492,7 @@ static int serve_compare(struct runs *all, struct run *r, const void *request, v
 }
 
 /* The gemm is a claim about the plan's buffers, not one of its operations. */
-static int serve_product(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_product(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_product *m = request;
 	const struct plan_gemm *g = &m->gemm;
@@ -540,7 +529,7 @@ static int serve_product(struct runs *all, struct run *r, const void *request, v
 	return 0;
 }
 
-static int serve_races(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_races(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_races *m = request;
 	struct wire_raced *raced = answer;
@@ -549,7 +538,7 @@ static int serve_races(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->races(all->device, r->binary, r->binary_len, r->plan, m->seed, &raced->finding, e);
 }
 
-static int serve_count(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_count(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_races *m = request;
 	if (all->backend->count == NULL)
@@ -557,7 +546,7 @@ static int serve_count(struct runs *all, struct run *r, const void *request, voi
 	return all->backend->count(all->device, r->binary, r->binary_len, r->plan, m->seed, answer, e);
 }
 
-static int serve_counters(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_counters(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	(void)request;
 	if (all->backend->counters == NULL)
@@ -569,108 +558,92 @@ static int serve_counters(struct runs *all, struct run *r, const void *request, 
 
 /* --- judging on the device ---------------------------------------------------------------------------------------- */
 
-static int need_resident(const struct runs *all, const struct backend_resident **ret_resident, struct err *e)
-{
-	*ret_resident = all->backend->resident;
-	return *ret_resident ? 0 : err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
-}
-
-static int serve_share(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_share(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	struct wire_shared *shared = answer;
-	const struct backend_resident *resident;
-	int rc = need_resident(all, &resident, e);
+	int rc = 0;
 	(void)request;
 	shared->at = MEM_NEW_N(struct wire_share, r->plan->buffer_count + 1);
 	shared->count = r->plan->buffer_count;
 	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++)
-		rc = resident->share(r->on_device, i, &shared->at[i], e);
+		rc = all->backend->resident->share(r->on_device, i, &shared->at[i], e);
 	return rc;
 }
 
-static int load_kernels(struct runs *all, const struct wire_kernels *m, struct err *e)
+static int serve_kernels(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
-	const struct backend_resident *resident;
-	int rc = need_resident(all, &resident, e);
-	return rc < 0 ? rc : resident->load(all->device, m->binary, m->binary_len, e);
+	const struct wire_kernels *m = request;
+	(void)r;
+	(void)answer;
+	return all->backend->resident->load(all->device, m->binary, m->binary_len, e);
 }
 
-/* As prepare(), but the buffers are there already. */
-static int adopt(struct runs *all, struct wire_adopt *request, struct wire_prepared *prepared, struct err *e)
+/* As serve_prepare, but the buffers are there already. */
+static int serve_adopt(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
-	const struct backend_resident *resident;
-	struct run *r = NULL;
-	uint32_t slot = 0;
-	int rc = need_resident(all, &resident, e);
-	if (rc == 0)
-		rc = new_run(all, request->plan, &slot, &r, e);
+	struct wire_adopt *m = request;
+	if ((r = new_run(all, &m->plan, e)) == NULL)
+		return -(int)e->code;
+	int rc = all->backend->resident->adopt(all->device, r->plan, m->at, &r->on_device, e);
+	*(struct wire_prepared *)answer = (struct wire_prepared){ .run = r->number };
 	if (rc < 0)
-		return rc;
-	request->plan = NULL;
-	rc = resident->adopt(all->device, r->plan, request->at, &r->on_device, e);
-	if (rc < 0) {
 		run_free(all, r);
-		return rc;
-	}
-	all->at[slot] = r;
-	*prepared = (struct wire_prepared){ .run = slot + 1 };
-	return 0;
+	return rc;
 }
 
 /* Steps without a run name run 0. */
-static int serve_truth(struct runs *all, const struct wire_truth *m, struct wire_truth_found *found, struct err *e)
+static int serve_truth(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
-	const struct backend_resident *resident;
-	struct run *r = NULL;
-	int rc = need_resident(all, &resident, e);
-	if (rc == 0 && m->run)
-		rc = runs_find(all, m->run, &r, e);
+	const struct wire_truth *m = request;
+	int rc = m->run ? runs_find(all, m->run, &r, e) : 0;
 	if (rc == 0 && r && m->output >= r->output_count)
 		rc = err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", m->output, r->output_count);
 	if (rc < 0)
 		return rc;
-	return resident->truth(all->device, r ? r->on_device : NULL, r ? r->outputs[m->output].buffer : 0, m, found, e);
+	return all->backend->resident->truth(all->device, r ? r->on_device : NULL, r ? r->outputs[m->output].buffer : 0, m, answer,
+					     e);
 }
 
 /* --- serving ------------------------------------------------------------------------------------------------------ */
 
-static int serve_release(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+static int serve_release(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
-	const struct wire_release *m = request;
+	(void)request;
 	(void)answer;
 	(void)e;
-	all->at[m->run - 1] = NULL;
 	run_free(all, r);
 	return 0;
 }
 
-/* For requests that begin with the number of their run. */
-static int (*const serve[WIRE_LAST + 1])(struct runs *all, struct run *r, const void *request, void *answer, struct err *e) = {
-	[WIRE_EXECUTE] = runs_execute,    [WIRE_OUTPUT] = serve_output, [WIRE_COMPARE] = serve_compare,
-	[WIRE_PRODUCT] = serve_product,   [WIRE_RACES] = serve_races,   [WIRE_MEASURE] = timed_measure,
-	[WIRE_PAIR] = timed_pair,         [WIRE_ENERGY] = timed_energy, [WIRE_RELEASE] = serve_release,
-	[WIRE_SHARE] = serve_share,       [WIRE_COUNT] = serve_count,   [WIRE_SPLIT] = timed_split,
-	[WIRE_COUNTERS] = serve_counters,
+static const struct service {
+	int (*serve)(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
+	bool names_run; /* the request begins with the number of its run */
+	bool judges;    /* needs backend.h's `resident` */
+} services[WIRE_LAST + 1] = {
+	[WIRE_PREPARE] = { serve_prepare, false, false }, [WIRE_EXECUTE] = { runs_execute, true, false },
+	[WIRE_OUTPUT] = { serve_output, true, false },    [WIRE_COMPARE] = { serve_compare, true, false },
+	[WIRE_PRODUCT] = { serve_product, true, false },  [WIRE_RACES] = { serve_races, true, false },
+	[WIRE_COUNT] = { serve_count, true, false },      [WIRE_COUNTERS] = { serve_counters, true, false },
+	[WIRE_MEASURE] = { timed_measure, true, false },  [WIRE_PAIR] = { timed_pair, true, false },
+	[WIRE_SPLIT] = { timed_split, true, false },      [WIRE_ENERGY] = { timed_energy, true, false },
+	[WIRE_RELEASE] = { serve_release, true, false },  [WIRE_SHARE] = { serve_share, true, true },
+	[WIRE_KERNELS] = { serve_kernels, false, true },  [WIRE_ADOPT] = { serve_adopt, false, true },
+	[WIRE_TRUTH] = { serve_truth, false, true },
 };
 
 bool runs_serves(enum wire_type type)
 {
-	return type == WIRE_PREPARE || type == WIRE_KERNELS || type == WIRE_ADOPT || type == WIRE_TRUTH || serve[type];
+	return services[type].serve != NULL;
 }
 
 int runs_serve(struct runs *all, enum wire_type type, void *request, void *ret_answer, struct err *e)
 {
+	const struct service *s = &services[type];
 	struct run *r = NULL;
 	uint32_t number;
-	if (type == WIRE_PREPARE)
-		return prepare(all, request, ret_answer, e);
-	if (type == WIRE_KERNELS)
-		return load_kernels(all, request, e);
-	if (type == WIRE_ADOPT)
-		return adopt(all, request, ret_answer, e);
-	if (type == WIRE_TRUTH)
-		return serve_truth(all, request, ret_answer, e);
+	if (s->judges && !all->backend->resident)
+		return no_resident(all, e);
 	memcpy(&number, request, sizeof number);
-	int rc = runs_find(all, number, &r, e);
-	return rc < 0 ? rc : serve[type](all, r, request, ret_answer, e);
+	int rc = s->names_run ? runs_find(all, number, &r, e) : 0;
+	return rc < 0 ? rc : s->serve(all, r, request, ret_answer, e);
 }

@@ -56,6 +56,7 @@ struct runs_left {
 };
 
 struct run {
+	uint32_t number; /* on the wire, from 1 */
 	struct backend_run *on_device;
 	void *binary;
 	size_t binary_len;
@@ -89,7 +90,7 @@ int runs_fetch(struct runs *all, const struct run *r, const struct output *out, 
 int runs_look_for_damage(struct runs *all, const struct run *r, const struct wire_execute *m, struct wire_executed *x,
 			 struct err *e);
 /* Executes once and reads the outputs. */
-int runs_execute(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
+int runs_execute(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
 /* What is timed was executed before: drivers finish compiling then. */
 int runs_need_executed(struct runs *all, struct run *r, struct err *e);
 int runs_find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e);
@@ -99,11 +100,11 @@ int runs_find(const struct runs *all, uint32_t number, struct run **ret_run, str
  * of timed executions, drawn by lot, are kept until the daemon has examined them. */
 
 /* Requests and answers as in wire_calls. */
-int timed_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
-int timed_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
+int timed_measure(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
+int timed_pair(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
 /* WIRE_SPLIT: the time of each operation. What the last execution left is gone afterwards. */
-int timed_split(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
-int timed_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e);
+int timed_split(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
+int timed_energy(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
 /* Makes what a timed execution with these values left the run's outputs. False when none was kept. */
 bool timed_look(struct runs *all, struct run *r, const struct fill_choice *choice, struct wire_executed *ret_executed);
 /* Where another process writes the buffers: keeps what inout holds, for timed executions to start from. */

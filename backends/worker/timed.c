@@ -76,7 +76,7 @@ bool timed_look(struct runs *all, struct run *r, const struct fill_choice *choic
 static int keep_left(struct timed *t, bool all_of_it, struct err *e)
 {
 	struct run *r = t->run;
-	const struct fill_choice *choice = &r->sets[t->all->backend->used_set ? t->all->backend->used_set(r->on_device) : 0];
+	const struct fill_choice *choice = &r->sets[t->all->backend->used_set(r->on_device)];
 	struct runs_left left = { .seed = choice->seed };
 	bool known = false;
 	int rc = 0;
@@ -109,13 +109,12 @@ static bool has_inout(const struct plan *plan)
 
 static void use_set(const struct timed *t, unsigned set)
 {
-	if (t->all->backend->use_set)
-		t->all->backend->use_set(t->run->on_device, set);
+	t->all->backend->use_set(t->run->on_device, set);
 }
 
 int timed_keep_inout(struct runs *all, struct run *r, struct err *e)
 {
-	return all->backend->keep_inout && has_inout(r->plan) ? all->backend->keep_inout(r->on_device, e) : 0;
+	return has_inout(r->plan) ? all->backend->keep_inout(r->on_device, e) : 0;
 }
 
 /* Writes the selected set, whose outputs and scratch the backend resets. */
@@ -136,28 +135,11 @@ static int fill_set(struct timed *t, unsigned set, uint64_t seed, struct err *e)
 	return rc < 0 ? rc : timed_keep_inout(t->all, r, e);
 }
 
-/* The set that is read and written between timings may be recognised by its address; it never holds the first values. */
-static unsigned seed_of(const struct timed *t, unsigned set)
-{
-	unsigned n = t->sets < t->seed_count ? t->sets : t->seed_count;
-	return (set + n - 1) % n;
-}
-
-/* The selected set becomes a copy of one that was filled. */
-static int copy_filled(struct timed *t, unsigned set, unsigned from, struct err *e)
-{
-	struct run *r = t->run;
-	int rc = t->all->backend->copy_set(r->on_device, from, e);
-	r->sets[set] = r->sets[from];
-	r->filled[set] = rc == 0;
-	return rc;
-}
-
 static int make_sets(struct timed *t, struct err *e)
 {
 	const struct backend *b = t->all->backend;
-	unsigned n, first = b->used_set ? b->used_set(t->run->on_device) : 0;
-	int rc = b->make_sets ? b->make_sets(t->run->on_device, t->cache, &t->sets, e) : (t->sets = 1, 0);
+	unsigned n, first = b->used_set(t->run->on_device);
+	int rc = b->make_sets(t->run->on_device, t->cache, &t->sets, e);
 	n = t->sets < t->seed_count ? t->sets : t->seed_count;
 	if (t->run->apart && b->copy_set == NULL)
 		t->sets = 1;
@@ -166,9 +148,14 @@ static int make_sets(struct timed *t, struct err *e)
 		if (t->run->apart)
 			rc = i == first ? 0 : b->copy_set(t->run->on_device, first, e);
 		else if (i < n || b->copy_set == NULL)
-			rc = fill_set(t, i, t->seeds[seed_of(t, i)], e);
-		else
-			rc = copy_filled(t, i, i % n, e);
+			/* The set that is read and written between timings may be recognised by its address; it never holds the
+			 * first values. */
+			rc = fill_set(t, i, t->seeds[(i + n - 1) % n], e);
+		else {
+			rc = b->copy_set(t->run->on_device, i % n, e);
+			t->run->sets[i] = t->run->sets[i % n];
+			t->run->filled[i] = rc == 0;
+		}
 	}
 	use_set(t, t->run->apart ? first : 0);
 	t->refills = t->sets == 1 && t->cache != WIRE_FLUSHED && t->seed_count > 1 && !t->run->apart;
@@ -246,7 +233,7 @@ static uint64_t *list_left(const struct run *r, size_t *ret_count)
 static char *describe(const struct timed *t)
 {
 	struct buf text = BUF_INIT;
-	bool scrubs = t->all->backend->scrubs && t->all->backend->scrubs(t->run->on_device);
+	bool scrubs = t->all->backend->scrubs(t->run->on_device);
 	if (t->run->apart)
 		buf_addf(&text, "%u set%s of buffers with the same values; ", t->sets, t->sets > 1 ? "s" : "");
 	else if (t->sets > 1)
@@ -269,7 +256,7 @@ static struct measure_run measure_run_of(struct timed *t)
 	};
 }
 
-int timed_measure(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+int timed_measure(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_measure *m = request;
 	struct wire_measured *out = answer;
@@ -400,7 +387,7 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	return rc;
 }
 
-int timed_pair(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+int timed_pair(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	const struct wire_pair *m = request;
 	struct wire_paired *out = answer;
@@ -433,7 +420,7 @@ int timed_pair(struct runs *all, struct run *r, const void *request, void *answe
 	return rc;
 }
 
-int timed_split(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+int timed_split(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	enum { FEW = 3, MOST = 11 };
 	struct wire_split *out = answer;
@@ -442,8 +429,6 @@ int timed_split(struct runs *all, struct run *r, const void *request, void *answ
 	int64_t end = clock_now() + 300 * CLOCK_MS;
 	int rc = runs_need_executed(all, r, e), taken = 0;
 	(void)request;
-	if (rc == 0 && all->backend->split == NULL)
-		rc = err_set(e, ERR_UNSUPPORTED, "%s devices do not time the operations of a plan", all->backend->name);
 	while (rc == 0 && taken < MOST && (taken < FEW || clock_now() < end))
 		rc = all->backend->split(r->on_device, samples + (size_t)taken++ * n, e);
 	r->executed = false;
@@ -460,7 +445,7 @@ int timed_split(struct runs *all, struct run *r, const void *request, void *answ
 	return rc;
 }
 
-int timed_energy(struct runs *all, struct run *r, const void *request, void *answer, struct err *e)
+int timed_energy(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	int rc = runs_need_executed(all, r, e);
 	return rc < 0 ? rc : measure_energy(all->backend, r->on_device, all->monitor, request, answer, e);

@@ -183,13 +183,6 @@ static int (*const serve[WIRE_LAST + 1])(struct worker *w, void *request, void *
 
 /* --- the loop ----------------------------------------------------------------------------------------------------- */
 
-static int serve_run(struct worker *w, enum wire_type type, void *request, void *answer, struct err *e)
-{
-	if (w->runs == NULL || !w->closed)
-		return err_set(e, ERR_INTERNAL, "nothing can be prepared before a device is open");
-	return runs_serve(w->runs, type, request, answer, e);
-}
-
 /* Answers one request. False when the worker is to end: the daemon is gone, or the device is. */
 static bool answer(struct worker *w, const struct wire_frame *frame)
 {
@@ -206,7 +199,8 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 		rc = wire_decode(call->request, &in, request, &e);
 	}
 	if (rc == 0 && runs_serves(frame->type))
-		rc = serve_run(w, frame->type, request, result, &e);
+		rc = w->runs && w->closed ? runs_serve(w->runs, frame->type, request, result, &e)
+					  : err_set(&e, ERR_INTERNAL, "nothing can be prepared before a device is open");
 	else if (rc == 0 && serve[frame->type]) /* not a ping */
 		rc = serve[frame->type](w, request, result, &e);
 	if (rc < 0)

@@ -92,7 +92,19 @@ static void close_device(struct backend_device *d)
 	(void)d;
 }
 
-static struct backend fake = { .name = "fake", .close = close_device, .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute };
+static unsigned used_set(const struct backend_run *r)
+{
+	(void)r;
+	return 0;
+}
+
+static int scrub(struct backend_run *r, uint32_t word, struct err *e)
+{
+	(void)r; (void)word; (void)e;
+	return 0;
+}
+
+static struct backend fake = { .name = "fake", .close = close_device, .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute, .used_set = used_set, .scrub = scrub };
 
 static void add(struct plan *p, const char *name, enum plan_role role, uint64_t bytes)
 {
