@@ -168,7 +168,7 @@ static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *cod
 		      struct kernel **ret_kernel, struct err *e)
 {
 	struct spirv s;
-	if (hlsl_spirv_read(code->words, code->count, &s, e) < 0)
+	if (hlsl_spirv_read(code->words, code->bytes / sizeof *code->words, &s, e) < 0)
 		return -(int)e->code;
 	struct kernel *k = MEM_NEW(struct kernel);
 	memcpy(k->grid, launch->grid, sizeof k->grid);
@@ -270,43 +270,31 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 	return rc;
 }
 
-/* A place relative to the buffer's first byte, as one in the allocation. */
-static uint64_t place(const struct backend_run *r, unsigned buffer, int64_t offset, size_t bytes)
+static int transfer(struct backend_run *r, unsigned buffer, int64_t offset, void *host, size_t bytes, bool write, struct err *e)
 {
-	uint64_t at = (uint64_t)(offset + BACKEND_RED_ZONE);
-	assert(buffer < r->plan->buffer_count && offset >= -BACKEND_RED_ZONE &&
-	       at + bytes <= r->sets[r->used].buffers[buffer]->bytes);
-	return at;
+	uint64_t at = 0;
+	int rc = backend_place(r->plan, buffer, offset, bytes, &at, e);
+	return rc < 0 ? rc : hlsl_device_transfer(r->device, r->sets[r->used].buffers[buffer], at, host, bytes, write, e);
 }
 
 static int write_buffer(struct backend_run *r, unsigned buffer, int64_t offset, const void *from, size_t bytes, struct err *e)
 {
-	return hlsl_device_write(r->device, r->sets[r->used].buffers[buffer], place(r, buffer, offset, bytes), from, bytes, e);
+	return transfer(r, buffer, offset, (void *)(uintptr_t)from, bytes, true, e);
 }
 
 static int read_buffer(struct backend_run *r, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e)
 {
-	return hlsl_device_read(r->device, r->sets[r->used].buffers[buffer], place(r, buffer, offset, bytes), to, bytes, e);
+	return transfer(r, buffer, offset, to, bytes, false, e);
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------- */
 
-/* The memory that buffers come from. */
-static uint64_t memory_bytes(const struct backend_device *d)
-{
-	uint64_t most = 0;
-	for (uint32_t i = 0; i < d->memory.memoryHeapCount; i++)
-		if (d->memory.memoryHeaps[i].size > most)
-			most = d->memory.memoryHeaps[i].size;
-	return most;
-}
-
 static int make_sets(struct backend_run *r, enum wire_cache cache, unsigned *ret_count, struct err *e)
 {
 	enum { SHARE = 8, SEARCHED = 64 << 20 };
-	uint64_t bytes = 0, room = memory_bytes(r->device) / SHARE;
-	int rc = 0;
+	uint64_t bytes = 0, room = hlsl_device_memory(&r->device->memory) / SHARE;
 
+	(void)e;
 	for (size_t i = 0; i < r->plan->buffer_count; i++)
 		bytes += r->sets[0].buffers[i]->bytes;
 	if (cache == WIRE_FLUSHED && room > SEARCHED)
@@ -314,8 +302,7 @@ static int make_sets(struct backend_run *r, enum wire_cache cache, unsigned *ret
 	while (r->set_count < BACKEND_SETS && r->set_count * bytes <= room) {
 		struct err why = ERR_INIT;
 		struct set *s = &r->sets[r->set_count];
-		rc = set_init(r, s, &why);
-		if (rc < 0) {
+		if (set_init(r, s, &why) < 0) {
 			/* Fewer sets will do. */
 			set_fini(r, s);
 			break;
@@ -325,7 +312,6 @@ static int make_sets(struct backend_run *r, enum wire_cache cache, unsigned *ret
 				bind_set(r, r->kernels[i], r->set_count);
 		r->set_count++;
 	}
-	(void)e;
 	*ret_count = r->set_count;
 	return 0;
 }
@@ -499,12 +485,23 @@ static void record_before(struct backend_run *r, enum wire_cache cache, struct d
 	hlsl_device_barrier(d);
 }
 
+/* The nanoseconds between each of the first `count` timestamps and the next. */
+static int read_clock(struct backend_device *d, uint32_t count, double *ret_ns, struct err *e)
+{
+	uint64_t ticks[DEVICE_QUERIES];
+	int rc = DEVICE_CALL(d, e, GetQueryPoolResults, d->handle, d->queries, 0, count, sizeof ticks, ticks, sizeof ticks[0],
+			     VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
+	for (uint32_t i = 0; i + 1 < count && rc == 0; i++)
+		ret_ns[i] = (double)((ticks[i + 1] - ticks[i]) & d->tick_mask) * (double)d->limits.timestampPeriod;
+	return rc;
+}
+
 /* One submission: `windows` timed windows of `times` executions each, whose nanoseconds are added to *io_ns. */
 static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum wire_cache cache, struct device_buffer *flush,
 		  double *io_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
-	uint64_t ticks[DEVICE_QUERIES];
+	double ns[DEVICE_QUERIES];
 	if (hlsl_device_begin(d, e) < 0)
 		return -(int)e->code;
 	if (d->queries)
@@ -520,11 +517,10 @@ static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum 
 		return -(int)e->code;
 	if (!d->queries)
 		return 0;
-	if (DEVICE_CALL(d, e, GetQueryPoolResults, d->handle, d->queries, 0, 2 * windows, sizeof ticks, ticks, sizeof ticks[0],
-			VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT) < 0)
+	if (read_clock(d, 2 * windows, ns, e) < 0)
 		return -(int)e->code;
 	for (uint32_t i = 0; i < windows; i++)
-		*io_ns += (double)((ticks[2 * i + 1] - ticks[2 * i]) & d->tick_mask) * (double)d->limits.timestampPeriod;
+		*io_ns += ns[2 * i];
 	return 0;
 }
 
@@ -581,7 +577,7 @@ static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
 	struct device_buffer *flush = NULL;
-	uint64_t ticks[DEVICE_QUERIES];
+	double ns[DEVICE_QUERIES];
 	int rc = hlsl_scrub_prepare(d, e);
 
 	if (rc == 0)
@@ -603,13 +599,9 @@ static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 		}
 		rc = hlsl_device_submit(d, e);
 		if (rc == 0)
-			rc = hlsl_library_check(d->vk.GetQueryPoolResults(d->handle, d->queries, 0, n + 1, sizeof ticks, ticks,
-									  sizeof ticks[0],
-									  VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT),
-						"vkGetQueryPoolResults", e);
+			rc = read_clock(d, n + 1, ns, e);
 		for (uint32_t i = 0; i < n && rc == 0; i++)
-			ret_ns[from + i] =
-				(uint64_t)((double)((ticks[i + 1] - ticks[i]) & d->tick_mask) * (double)d->limits.timestampPeriod);
+			ret_ns[from + i] = (uint64_t)ns[i];
 		from += n;
 	}
 	return rc;

@@ -151,7 +151,7 @@ static int compile_kernel(struct job *j, const struct plan_launch *launch, struc
 	} else {
 		add_lines(&j->log, j->request, o.log, false, false);
 		*MEM_PUSH(j->object.kernels, j->object.count) =
-			(struct hlsl_kernel){ .name = mem_str(name), .words = o.words, .count = o.word_count };
+			(struct hlsl_kernel){ .name = mem_str(name), .words = o.words, .bytes = o.word_count * sizeof *o.words };
 	}
 	free(o.log);
 	return rc;
@@ -166,7 +166,7 @@ static int compile_launch(struct job *j, const struct plan_launch *launch, struc
 	if (fresh && compile_kernel(j, launch, e) < 0)
 		return -(int)e->code;
 	k = hlsl_object_find(&j->object, launch->kernel);
-	if (hlsl_spirv_read(k->words, k->count, &s, e) < 0)
+	if (hlsl_spirv_read(k->words, k->bytes / sizeof *k->words, &s, e) < 0)
 		return -(int)e->code;
 	if (fresh)
 		*MEM_PUSH(j->out.kernels, j->out.kernel_count) = (struct wire_kernel){

@@ -272,10 +272,10 @@ int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_
 	return hlsl_device_submit(d, e);
 }
 
-/* Between the host's memory and the buffer, through `staging` where the host cannot see it. */
-static int transfer(struct backend_device *d, struct device_buffer *b, uint64_t offset, uint8_t *host, size_t bytes, bool write,
-		    struct err *e)
+int hlsl_device_transfer(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *host_bytes, size_t bytes,
+			 bool write, struct err *e)
 {
+	uint8_t *host = host_bytes;
 	if (b->host) {
 		memcpy(write ? b->host + offset : host, write ? host : b->host + offset, bytes);
 		return 0;
@@ -293,23 +293,12 @@ static int transfer(struct backend_device *d, struct device_buffer *b, uint64_t 
 	return rc;
 }
 
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
-		      struct err *e)
-{
-	return transfer(d, b, offset, (uint8_t *)(uintptr_t)from, bytes, true, e);
-}
-
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e)
-{
-	return transfer(d, b, offset, to, bytes, false, e);
-}
-
 /* --- pipelines ---------------------------------------------------------------------------------------------------- */
 
 static int make_pipeline(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code, struct err *e)
 {
 	VkShaderModuleCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
-					  .codeSize = code->count * sizeof(uint32_t),
+					  .codeSize = code->bytes,
 					  .pCode = code->words };
 	VkComputePipelineCreateInfo pipeline = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout };
 	VkShaderModule module = VK_NULL_HANDLE;
@@ -328,7 +317,7 @@ static struct hash identify(const struct hlsl_kernel *code)
 {
 	struct hash_state *s = hash_new();
 	hash_add(s, code->name, strlen(code->name) + 1);
-	hash_add(s, code->words, code->count * sizeof *code->words);
+	hash_add(s, code->words, code->bytes);
 	return hash_end(s);
 }
 

@@ -23,18 +23,18 @@
 	F(GetPhysicalDeviceFeatures2)                                                                                              \
 	F(GetPhysicalDeviceMemoryProperties)                                                                                       \
 	F(GetPhysicalDeviceQueueFamilyProperties)                                                                                  \
-	F(EnumerateDeviceExtensionProperties) F(CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit)  \
-		F(CreateFence) F(DestroyFence) F(WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(                 \
-			GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(BindBufferMemory) F(MapMemory)              \
-			F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F( \
-				CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines) F(DestroyPipeline)        \
-				F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets) F(UpdateDescriptorSets) \
-					F(CreateCommandPool) F(DestroyCommandPool) F(AllocateCommandBuffers) F(BeginCommandBuffer) \
-						F(EndCommandBuffer) F(CmdBindPipeline) F(CmdBindDescriptorSets)                    \
-							F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)  \
-								F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)           \
-									F(CmdWriteTimestamp) F(CreateQueryPool)                    \
-										F(DestroyQueryPool) F(GetQueryPoolResults)
+	F(EnumerateDeviceExtensionProperties)                                                                                      \
+	F(CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence) F(      \
+		WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory)    \
+		F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(                     \
+			CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout)  \
+			F(CreateComputePipelines) F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool)              \
+				F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateCommandPool) F(DestroyCommandPool)       \
+					F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)     \
+						F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier)  \
+							F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)  \
+								F(CmdWriteTimestamp) F(CreateQueryPool) F(DestroyQueryPool)        \
+									F(GetQueryPoolResults)
 
 struct library {
 	void *handle; /* of dlopen */
@@ -52,6 +52,11 @@ int hlsl_library_devices(const struct library *lib, VkPhysicalDevice **ret_devic
 /* 0 for VK_SUCCESS; else the failed call as an error: -ERR_CRASH for a lost device, -ERR_PRUNED for exhausted memory,
  * -ERR_INTERNAL. */
 int hlsl_library_check(VkResult result, const char *call, struct err *e);
+
+/* --- facts.c */
+
+/* The largest memory of the device, where buffers lie. */
+uint64_t hlsl_device_memory(const VkPhysicalDeviceMemoryProperties *memory);
 
 /* --- device.c ------------------------------------------------------------------------------------------------------ */
 
@@ -113,9 +118,9 @@ void hlsl_device_barrier(struct backend_device *d);
 int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visible, struct device_buffer **ret_buffer,
 			   struct err *e);
 void hlsl_device_buffer_free(struct backend_device *d, struct device_buffer *b);
-int hlsl_device_write(struct backend_device *d, struct device_buffer *b, uint64_t offset, const void *from, size_t bytes,
-		      struct err *e);
-int hlsl_device_read(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *to, size_t bytes, struct err *e);
+/* Between the host's memory and the buffer; write: to the buffer. */
+int hlsl_device_transfer(struct backend_device *d, struct device_buffer *b, uint64_t offset, void *host, size_t bytes, bool write,
+			 struct err *e);
 /* Copies on the device, and waits. */
 int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
 		     uint64_t from_offset, uint64_t bytes, struct err *e);

@@ -9,14 +9,12 @@
 #include "backends/hlsl/glslang.h"
 #include "base/mem.h"
 
-static uint64_t device_memory(const struct library *lib, VkPhysicalDevice device)
+uint64_t hlsl_device_memory(const VkPhysicalDeviceMemoryProperties *memory)
 {
-	VkPhysicalDeviceMemoryProperties memory;
 	uint64_t most = 0;
-	lib->GetPhysicalDeviceMemoryProperties(device, &memory);
-	for (uint32_t i = 0; i < memory.memoryHeapCount; i++)
-		if ((memory.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && memory.memoryHeaps[i].size > most)
-			most = memory.memoryHeaps[i].size;
+	for (uint32_t i = 0; i < memory->memoryHeapCount; i++)
+		if ((memory->memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) && memory->memoryHeaps[i].size > most)
+			most = memory->memoryHeaps[i].size;
 	return most;
 }
 
@@ -34,7 +32,9 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
 							.pNext = &id };
 	VkPhysicalDeviceProperties2 all = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
+	VkPhysicalDeviceMemoryProperties memory;
 	lib->GetPhysicalDeviceProperties2(device, &all);
+	lib->GetPhysicalDeviceMemoryProperties(device, &memory);
 	const VkPhysicalDeviceProperties *p = &all.properties;
 	*f = (struct facts){
 		.backend = "hlsl",
@@ -47,7 +47,7 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 		.max_threads = p->limits.maxComputeWorkGroupInvocations,
 		.shared_static = p->limits.maxComputeSharedMemorySize,
 		.shared_optin = p->limits.maxComputeSharedMemorySize,
-		.memory_bytes = device_memory(lib, device),
+		.memory_bytes = hlsl_device_memory(&memory),
 	};
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);

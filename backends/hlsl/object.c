@@ -15,48 +15,31 @@
 enum { BINARY_VERSION = 1 };
 #define BINARY_MAGIC UINT32_C(0x4c534c48) /* "HLSL" */
 
+static const struct wire_table kernel_table =
+	WIRE_TABLE("HLSL kernel", hlsl_kernel, NULL, WIRE_STRING(hlsl_kernel, name), WIRE_BYTES(hlsl_kernel, words, bytes));
+static const struct wire_table object_table =
+	WIRE_TABLE("HLSL binary", hlsl_object, NULL, WIRE_LIST(hlsl_object, kernels, count, &kernel_table));
+
 void hlsl_object_encode(const struct hlsl_object *m, struct buf *out)
 {
 	wire_put_u32(out, BINARY_MAGIC);
 	wire_put_u32(out, BINARY_VERSION);
-	wire_put_u64(out, m->count);
-	for (size_t i = 0; i < m->count; i++) {
-		wire_put_text(out, m->kernels[i].name);
-		wire_put_bytes(out, m->kernels[i].words, m->kernels[i].count * sizeof(uint32_t));
-	}
+	wire_encode(&object_table, m, out);
 }
 
 int hlsl_object_decode(const void *bytes, size_t len, struct hlsl_object *ret_object, struct err *e)
 {
 	struct wire_in in = { .at = bytes, .end = (const uint8_t *)bytes + len };
-	struct hlsl_object m = { 0 };
 	if (wire_get_u32(&in) != BINARY_MAGIC || wire_get_u32(&in) != BINARY_VERSION)
 		return err_set(e, ERR_INPUT, "these %zu bytes are not an HLSL binary of this version of peakd; compile again", len);
-	m.count = wire_get_count(&in, 16);
-	m.kernels = MEM_NEW_N(struct hlsl_kernel, m.count);
-	for (size_t i = 0; i < m.count; i++) {
-		size_t n;
-		m.kernels[i].name = wire_get_text(&in);
-		const void *words = wire_get_bytes(&in, &n);
-		m.kernels[i].words = mem_copy(words, n);
-		m.kernels[i].count = n / sizeof(uint32_t);
-	}
-	if (wire_end(&in, "HLSL binary", NULL) < 0) {
-		hlsl_object_fini(&m);
+	if (wire_decode(&object_table, &in, ret_object, NULL) < 0)
 		return err_set(e, ERR_INPUT, "the HLSL binary is cut short or damaged; compile again");
-	}
-	*ret_object = m;
 	return 0;
 }
 
 void hlsl_object_fini(struct hlsl_object *m)
 {
-	for (size_t i = 0; i < m->count; i++) {
-		free(m->kernels[i].name);
-		free(m->kernels[i].words);
-	}
-	free(m->kernels);
-	*m = (struct hlsl_object){ 0 };
+	wire_fini(&object_table, m);
 }
 
 const struct hlsl_kernel *hlsl_object_find(const struct hlsl_object *m, const char *name)

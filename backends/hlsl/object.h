@@ -15,7 +15,7 @@
 struct hlsl_kernel {
 	char *name;      /* entry point */
 	uint32_t *words; /* SPIR-V */
-	size_t count;
+	size_t bytes;    /* of the words */
 };
 
 struct hlsl_object {

@@ -42,7 +42,7 @@ static int make_pipeline(struct backend_device *d, struct err *e)
 	int rc = hlsl_glslang(text, "scrub", false, &o)
 			 ? 0
 			 : err_set(e, ERR_INTERNAL, "the kernel that overwrites shared memory: %s", o.log);
-	struct hlsl_kernel code = { .name = "scrub", .words = o.words, .count = o.word_count };
+	struct hlsl_kernel code = { .name = "scrub", .words = o.words, .bytes = o.word_count * sizeof *o.words };
 	if (rc == 0)
 		rc = hlsl_device_pipeline_init(d, &d->scrub, &code, &binding, 1, 0, e);
 	if (rc == 0)

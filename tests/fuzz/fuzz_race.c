@@ -10,7 +10,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = size / sizeof(uint32_t);
 	uint32_t *words = (uint32_t *)fuzz_bytes(data, count * sizeof(uint32_t));
 	struct plan *p = sample_matmul(5, 4, 2);
-	struct hlsl_kernel kernel = { p->ops[0].launch.kernel, words, count };
+	struct hlsl_kernel kernel = { p->ops[0].launch.kernel, words, count * sizeof *words };
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
 	char *finding = NULL;

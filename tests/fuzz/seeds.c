@@ -123,7 +123,7 @@ static void binaries(const char *folder)
 	words_of(folder, "race/tiled", tiled, "matmul");
 	words_of(folder, "spirv/kernel", shader, "k");
 	uint32_t words[] = { 0x07230203, 0x00010300 };
-	struct hlsl_kernel kernels[] = { { "f", words, 2 }, { "g", words, 1 } };
+	struct hlsl_kernel kernels[] = { { "f", words, 8 }, { "g", words, 4 } };
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = kernels, .count = 2 }, &b), put(folder, "module/two", &b);
 	hlsl_object_encode(&(struct hlsl_object){ 0 }, &b), put(folder, "module/none", &b);
 }

@@ -130,20 +130,20 @@ static void test_binary(void)
 	               "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }", "", p, &out, &e), 0, "compile a kernel with groupshared memory: %s", e.text);
 	is_int(out.kernels[0].shared, 32 * 33 * 4 + 4 * 16, "groupshared memory is counted");
 	is_int(hlsl_object_decode(out.binary, out.binary_len, &m, &e), 0, "read the binary back");
-	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].count, &s, &e), 0, "read its SPIR-V");
+	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].bytes / 4, &s, &e), 0, "read its SPIR-V");
 	is_int(s.binding_count, 2, "only used bindings are listed");
 	ok(s.member_count == 1 && s.members[0].used && strcmp(s.members[0].name, "n") == 0, "only used scalars are listed");
 	hlsl_spirv_fini(&s);
 
 	int survived = 0;
-	for (size_t i = 0; i < m.kernels[0].count * 32; i += 7) {
+	for (size_t i = 0; i < m.kernels[0].bytes * 8; i += 7) {
 		m.kernels[0].words[i / 32] ^= 1u << i % 32;
-		if (hlsl_spirv_read(m.kernels[0].words, m.kernels[0].count, &s, &e) == 0)
+		if (hlsl_spirv_read(m.kernels[0].words, m.kernels[0].bytes / 4, &s, &e) == 0)
 			hlsl_spirv_fini(&s);
 		survived++;
 		m.kernels[0].words[i / 32] ^= 1u << i % 32;
 	}
-	for (size_t n = 0; n < m.kernels[0].count; n++, survived++) {
+	for (size_t n = 0; n < m.kernels[0].bytes / 4; n++, survived++) {
 		uint32_t *cut = mem_copy(m.kernels[0].words, n * 4);
 		if (hlsl_spirv_read(cut, n, &s, &e) == 0)
 			hlsl_spirv_fini(&s);

@@ -17,7 +17,7 @@ static void pipelines(struct backend_device *d)
 		hlsl_glslang(i ? "RWStructuredBuffer<int> A : register(u0); [numthreads(8, 1, 1)] void k() { A[0] = 2; }"
 			       : "RWStructuredBuffer<int> A : register(u0); [numthreads(8, 1, 1)] void k() { A[0] = 1; }",
 			     "k", false, &o[i]);
-		code[i] = (struct hlsl_kernel){ .name = "k", .words = o[i].words, .count = o[i].word_count };
+		code[i] = (struct hlsl_kernel){ .name = "k", .words = o[i].words, .bytes = o[i].word_count * sizeof(uint32_t) };
 	}
 	is_int(hlsl_device_pipeline_init(d, &p[0], &code[0], &binding, 1, 0, &e), 0, "make a pipeline: %s", e.text);
 	is_int(hlsl_device_pipeline_init(d, &p[1], &code[0], &binding, 1, 0, &e), 0, "and another of the same code");
@@ -32,7 +32,7 @@ static void pipelines(struct backend_device *d)
 		struct glslang_output many;
 		char *text = mem_fmt("RWStructuredBuffer<int> A : register(u0); [numthreads(8, 1, 1)] void k() { A[1] = %d; }", i);
 		hlsl_glslang(text, "k", false, &many);
-		struct hlsl_kernel one = { .name = "k", .words = many.words, .count = many.word_count };
+		struct hlsl_kernel one = { .name = "k", .words = many.words, .bytes = many.word_count * sizeof(uint32_t) };
 		struct device_pipeline q = { .handle = VK_NULL_HANDLE };
 		hlsl_device_pipeline_init(d, &q, &one, &binding, 1, 0, &e);
 		hlsl_device_pipeline_fini(d, &q);
@@ -68,10 +68,10 @@ int main(void)
 	ok(host != NULL, "the host sees the buffer");
 	memset(host, 0, BYTES);
 	b->host = NULL;
-	is_int(hlsl_device_write(d, b, 4, bytes, BYTES - 8, &e), 0, "write through staging: %s", e.text);
+	is_int(hlsl_device_transfer(d, b, 4, bytes, BYTES - 8, true, &e), 0, "write through staging: %s", e.text);
 	ok(memcmp(host + 4, bytes, BYTES - 8) == 0, "the bytes arrive");
 	ok(host[0] == 0 && host[BYTES - 1] == 0, "nothing else is written");
-	is_int(hlsl_device_read(d, b, 4, back, BYTES - 8, &e), 0, "read through staging: %s", e.text);
+	is_int(hlsl_device_transfer(d, b, 4, back, BYTES - 8, false, &e), 0, "read through staging: %s", e.text);
 	ok(memcmp(back, bytes, BYTES - 8) == 0, "the bytes come back");
 	hlsl_device_buffer_free(d, b);
 	struct device_buffer *flush, *again;

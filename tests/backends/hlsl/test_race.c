@@ -78,7 +78,7 @@ static void race(const char *name, const char *device, const char *part)
 /* A hostile binary from another database is refused, with `part` in the message. */
 static void refused(const char *name, uint32_t *words, size_t count, const char *part)
 {
-	struct hlsl_kernel kernel = { (char *)"matmul", words, count };
+	struct hlsl_kernel kernel = { (char *)"matmul", words, count * sizeof *words };
 	struct plan *p = sample_matmul(N, 8, 4);
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
