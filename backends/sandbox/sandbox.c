@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backends/sandbox/sandbox_locks.h"
 #include "base/folder.h"
 #include "base/mem.h"
 
@@ -225,9 +224,7 @@ static int enter_files(int abi, enum sandbox_role role, const struct sandbox_nee
 	if (role != SANDBOX_COMPILE)
 		allow_drivers(&f);
 	*ret_writes = (role == SANDBOX_BUILDER || (role == SANDBOX_COMPILE && needs->scratch)) && make_scratch(&f);
-	rc = sandbox_files_close(&f, e);
-	sandbox_files_fini(&f);
-	return rc;
+	return sandbox_files_close(&f, e);
 }
 
 static int refuse(const struct err *why, struct err *e)

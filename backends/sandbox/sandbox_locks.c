@@ -1,7 +1,7 @@
-/* sandbox_locks: see sandbox_locks.h. Landlock's numbers and structures are those of linux/landlock.h of Linux 6.12 and
+/* sandbox_locks: see sandbox.h. Landlock's numbers and structures are those of linux/landlock.h of Linux 6.12 and
  * Documentation/userspace-api/landlock.rst: Debian 12's header ends at ABI 2. libseccomp knows the numbers of system
  * calls and the machine's other ABIs (32-bit and x32 calls end the process). */
-#include "backends/sandbox/sandbox_locks.h"
+#include "backends/sandbox/sandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -108,16 +108,9 @@ void sandbox_files_allow_all(struct sandbox_files *f, const char *pattern, enum 
 
 int sandbox_files_close(struct sandbox_files *f, struct err *e)
 {
-	if (syscall(SYS_RESTRICT, f->fd, 0) != 0)
-		return err_sys(e, errno, "Landlock (ABI %d) cannot be applied", f->abi);
-	return 0;
-}
-
-void sandbox_files_fini(struct sandbox_files *f)
-{
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
+	int rc = syscall(SYS_RESTRICT, f->fd, 0) == 0 ? 0 : err_sys(e, errno, "Landlock (ABI %d) cannot be applied", f->abi);
+	close(f->fd);
+	return rc;
 }
 
 /* --- system calls ------------------------------------------------------------------------------------------------- */
@@ -179,13 +172,6 @@ static bool is_allowed(enum sandbox_calls may, const char *name)
 	return false;
 }
 
-static int deny(scmp_filter_ctx filter, const char *name)
-{
-	int number = seccomp_syscall_resolve_name(name);
-	int rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
-	return rc == -EDOM || rc == -EFAULT ? 0 : rc; /* not a call of this architecture */
-}
-
 int sandbox_calls_close(enum sandbox_calls may, struct err *e)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -199,8 +185,11 @@ int sandbox_calls_close(enum sandbox_calls may, struct err *e)
 	 * matter here. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++)
-		rc = is_allowed(may, denied[i]) ? 0 : deny(filter, denied[i]);
+	for (size_t i = 0; i < MEM_COUNT(denied) && rc == 0; i++) {
+		int number = is_allowed(may, denied[i]) ? -1 : seccomp_syscall_resolve_name(denied[i]);
+		rc = number < 0 ? 0 : seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), number, 0);
+		rc = rc == -EDOM || rc == -EFAULT ? 0 : rc; /* not a call of this architecture */
+	}
 	if (rc == 0) {
 		const uint32_t no = SCMP_ACT_ERRNO(EPERM);
 		const scmp_datum_t self = (scmp_datum_t)getpid();

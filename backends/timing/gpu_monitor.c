@@ -11,9 +11,8 @@
 #define FOREIGN_NS (100 * CLOCK_MS)
 #define REST_NS (20 * CLOCK_MS)
 enum {
-	FOREIGN_MAX = 2, /* percent: a desktop's own drawing */
-	SLOW_PERCENT =
-		75, /* of the highest clock, as in nvbench: below, it has not risen yet, or a cap or setting holds it */
+	FOREIGN_MAX = 2,   /* percent: a desktop's own drawing */
+	SLOW_PERCENT = 75, /* of the highest clock, as in nvbench: below, it has not risen yet, or a cap or setting holds it */
 	SLOWED = WIRE_THROTTLE_HARDWARE | WIRE_THROTTLE_HEAT | WIRE_THROTTLE_HARDWARE_HEAT | WIRE_THROTTLE_POWER_BRAKE,
 	EXPECTED = WIRE_THROTTLE_SETTING | WIRE_THROTTLE_POWER_CAP,
 };
@@ -35,8 +34,7 @@ struct gpu_monitor *gpu_monitor_new(const struct gpu_monitor_source *source, con
 	struct gpu_monitor *w = MEM_NEW(struct gpu_monitor);
 	struct err why = ERR_INIT;
 	if (source == NULL)
-		snprintf(w->note, sizeof w->note, "clocks, power, temperature and other load are unknown for %s devices",
-			 name);
+		snprintf(w->note, sizeof w->note, "clocks, power, temperature and other load are unknown for %s devices", name);
 	else if (source->open(uuid, &w->state, &why) < 0)
 		snprintf(w->note, sizeof w->note, "%.*s", (int)sizeof w->note - 1, why.text);
 	else

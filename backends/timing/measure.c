@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "backends/timing/verdict.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -100,14 +99,6 @@ struct spread {
 	double count, mean, squares;
 };
 
-static void spread_add(struct spread *s, double x)
-{
-	double d = x - s->mean;
-	s->count++;
-	s->mean += d / s->count;
-	s->squares += d * (x - s->mean);
-}
-
 /* Relative standard error of the mean; infinite for fewer than two samples. */
 static double spread_rse(const struct spread *s)
 {
@@ -137,25 +128,6 @@ static bool is_enough(const struct wire_measure *m, const struct wire_measured *
 	return s->count >= m->min_samples && spread_rse(s) <= m->rse;
 }
 
-/* Keeps the undisturbed samples, unless they are too few. */
-static void drop_disturbed(const struct wire_measure *m, size_t good, struct wire_measured *out)
-{
-	size_t n = 0;
-	if (good == out->sample_count)
-		return;
-	if (good < m->min_samples) {
-		out->disturbed = 1;
-		return;
-	}
-	for (size_t i = 0; i < out->sample_count; i++)
-		if (!out->conditions[i].disturbed) {
-			out->samples[n] = out->samples[i];
-			out->conditions[n++] = out->conditions[i];
-		}
-	out->discarded = (uint32_t)(out->sample_count - n);
-	out->sample_count = n;
-}
-
 int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, const struct wire_measure *m,
 		    struct wire_measured *ret_measured, struct err *e)
 {
@@ -176,15 +148,27 @@ int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, co
 		struct wire_condition c = gpu_monitor_look(monitor);
 		*MEM_PUSH(out.samples, out.sample_count) = ns;
 		*MEM_PUSH(out.conditions, conditions) = c;
-		if (!c.disturbed)
-			spread_add(&spread, (double)ns);
+		if (!c.disturbed) {
+			double off = (double)ns - spread.mean;
+			spread.mean += off / ++spread.count;
+			spread.squares += off * ((double)ns - spread.mean);
+		}
 		out.hopeless = is_hopeless(m, &out, first_ns);
 	}
 	if (rc < 0) {
 		wire_measured_fini(&out);
 		return rc;
 	}
-	drop_disturbed(m, (size_t)spread.count, &out);
+	/* Only the undisturbed samples count, unless they are too few. */
+	out.disturbed = spread.count < (double)out.sample_count && spread.count < m->min_samples;
+	size_t n = 0, all = out.sample_count;
+	for (size_t i = 0; i < all && !out.disturbed; i++)
+		if (!out.conditions[i].disturbed) {
+			out.samples[n] = out.samples[i];
+			out.conditions[n++] = out.conditions[i];
+		}
+	out.sample_count = out.disturbed ? all : n;
+	out.discarded = (uint32_t)(all - out.sample_count);
 	out.note = mem_str(gpu_monitor_note(monitor));
 	*ret_measured = out;
 	return 0;

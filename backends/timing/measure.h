@@ -40,4 +40,19 @@ int measure_pair(const struct measure_run *a, const struct measure_run *b, struc
 int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_energy *m,
 		   struct wire_energised *ret_energised, struct err *e);
 
+/* --- verdict.c: what paired times tell: the ratio, its interval, and one of four verdicts. Pure arithmetic. */
+
+struct verdict_interval {
+	double ratio, low, high;
+};
+
+/* The trimmed mean of logarithms of ratios (at least 2), with a bootstrap interval of this confidence (0.5 … 0.9999),
+ * as ratios. Deterministic: the same numbers give the same interval. */
+struct verdict_interval verdict_interval(const double *logs, size_t n, double confidence);
+/* The margin of a comparison of executions that take `ns`: at least floor_ns of that. */
+double verdict_margin(double margin, uint64_t floor_ns, double ns);
+/* B relative to A: same when the whole interval is within 1/(1+margin) … 1+margin, faster or slower when all of it is
+ * beyond, else unclear. */
+enum wire_verdict verdict_of(const struct verdict_interval *v, double margin);
+
 #endif

@@ -1,10 +1,10 @@
-/* verdict: see verdict.h.
+/* verdict: see measure.h.
  *
  * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of the mean without the
  * outer fifth on either side, which an interrupt or a clock step cannot move. With few samples the percentile interval
  * is too narrow: its percentiles move outwards by as much as Student's t is wider than the normal distribution
  * (Hesterberg, What Teachers Should Know about the Bootstrap, 2015, section 4.3, "expanded percentile"). */
-#include "backends/timing/verdict.h"
+#include "backends/timing/measure.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -34,11 +34,6 @@ static uint64_t next(uint64_t *state)
 	*state ^= *state << 25;
 	*state ^= *state >> 27;
 	return *state * UINT64_C(2685821657736338717);
-}
-
-static size_t pick(uint64_t *state, size_t n)
-{
-	return (size_t)(((next(state) >> 32) * (uint64_t)n) >> 32);
 }
 
 /* The normal distribution's quantile by bisection of erfc: called twice a verdict. */
@@ -83,7 +78,7 @@ struct verdict_interval verdict_interval(const double *logs, size_t n, double co
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t r = 0; r < RESAMPLES; r++) {
 		for (size_t i = 0; i < n; i++)
-			draw[i] = logs[pick(&state, n)];
+			draw[i] = logs[(next(&state) >> 32) * n >> 32];
 		means[r] = trimmed_mean(draw, n);
 	}
 	qsort(means, RESAMPLES, sizeof *means, order_doubles);

@@ -1,5 +1,5 @@
 /* backends/timing/verdict: by simulation with known effects: how often the interval contains the true ratio, and how often each verdict comes. */
-#include "backends/timing/verdict.h"
+#include "backends/timing/measure.h"
 
 #include <math.h>
 #include <stdint.h>
