@@ -35,7 +35,7 @@ install_package
 install -d -o peakd -g peakd -m 700 /var/lib/peakd
 rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/*.log /var/log/apt/*
 INSIDE
-mmdebstrap --quiet --variant=apt --include=ca-certificates,libvulkan1,mesa-vulkan-drivers --aptopt='APT::Install-Recommends "false"' \
+mmdebstrap --quiet --variant=apt --include=ca-certificates,libvulkan1,mesa-vulkan-drivers,python3 --aptopt='APT::Install-Recommends "false"' \
 	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-include=/usr/share/doc/peakd/*' \
 	--customize-hook="copy-in $work/peakd.deb $work/inside.sh /tmp" --customize-hook='chroot "$1" sh /tmp/inside.sh' \

@@ -1,256 +1,190 @@
-/* draft: see draft.h. The parts in order, declared lines, and the context's text. */
+/* draft: see draft.h. core/problems/draft.py reads the file and writes the context; here its host code runs once, at the file's own
+ * values, so that draft.py can compare the launches. */
 #include "core/problems/draft.h"
 
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <jansson.h>
+
+#include "base/clock.h"
+#include "base/embedded.h"
 #include "base/lex.h"
 #include "base/mem.h"
-#include "core/problems/drafting.h"
+#include "core/context/context.h"
+#include "core/context/host.h"
+#include "core/context/input.h"
+#include "core/judge/oracle.h"
+#include "core/workers/child.h"
 
-/* --- declared lines: what follows the name is read by the reader of contexts -------------------------------------------------- */
+#define READ_NS (30 * CLOCK_S)
+#define READ_MEMORY ((size_t)2 << 30)
 
-static int read_line(const char *line, struct declared_line *ret_line, struct err *e)
+/* Nothing of the file is executed there, so no sandbox is needed. */
+static int ask(const json_t *question, json_t **ret_answer, struct err *e)
 {
-	const char *at = line + strspn(line, " \t");
-	size_t len = strlen(at);
-	while (len && isspace((unsigned char)at[len - 1]))
-		len--;
-	struct declared_line x = { .kind = DECLARED_ENTRY };
-	const char *name = at;
-	if (strncmp(at, "local", 5) == 0 && (at[5] == ' ' || at[5] == '\t')) {
-		x.kind = DECLARED_LOCAL;
-		name = at + 5 + strspn(at + 5, " \t");
-	} else if (strncmp(at, "launch", 6) == 0 && at[6 + strspn(at + 6, " ")] == '(') {
-		x.kind = DECLARED_LAUNCH;
-	}
-	size_t n = x.kind == DECLARED_LAUNCH || isdigit((unsigned char)*name) ? 0 : lex_word(name);
-	char sign = name[n + strspn(name + n, " \t")];
-	bool good = x.kind == DECLARED_LAUNCH || (n && sign == (x.kind == DECLARED_LOCAL ? '=' : ':'));
-	if (!good || memchr(at, '\n', len) || memchr(at, '\r', len) || strstr(at, "```"))
-		return err_set(e, ERR_INPUT,
-			       "\"%.200s\" is not a declaration: expected \"NAME: …\" as under inputs: or tune:, \"local NAME = "
-			       "…\" or \"launch(…)\" as in host code, on one line",
-			       at);
-	x.name = mem_strn(name, n);
-	x.line = mem_strn(at, len);
-	*ret_line = x;
-	return 0;
-}
-
-static struct declared_line *find(struct declared *d, enum declared_kind kind, const char *name)
-{
-	for (size_t i = 0; i < d->count; i++)
-		if (d->at[i].kind == kind && strcmp(d->at[i].name, name) == 0)
-			return &d->at[i];
-	return NULL;
-}
-
-int draft_declared_read(const char *const *lines, size_t count, struct declared *ret_declared, struct err *e)
-{
-	struct declared d = { 0 };
-	for (size_t i = 0; i < count; i++) {
-		struct declared_line x;
-		int rc = read_line(lines[i], &x, e);
-		if (rc < 0) {
-			draft_declared_fini(&d);
-			return rc;
-		}
-		/* Launches run one after another, and none replaces another. */
-		struct declared_line *before = x.kind == DECLARED_LAUNCH ? NULL : find(&d, x.kind, x.name);
-		if (before == NULL) {
-			*MEM_PUSH(d.at, d.count) = x;
-			continue;
-		}
-		free(before->line);
-		before->line = x.line;
-		free(x.name);
-	}
-	*ret_declared = d;
-	return 0;
-}
-
-void draft_declared_fini(struct declared *d)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		free(d->at[i].name);
-		free(d->at[i].line);
-	}
-	free(d->at);
-	*d = (struct declared){ 0 };
-}
-
-const char *draft_declared_take(struct declared *d, enum declared_kind kind, const char *name)
-{
-	struct declared_line *x = find(d, kind, name);
-	if (x == NULL)
-		return NULL;
-	x->used = true;
-	return x->line;
-}
-
-int draft_declared_all_used(const struct declared *d, struct err *e)
-{
-	for (size_t i = 0; i < d->count; i++) {
-		const struct declared_line *x = &d->at[i];
-		if (x->used)
-			continue;
-		switch (x->kind) {
-		case DECLARED_ENTRY:
-			return err_set(e, ERR_INPUT,
-				       "\"%s\" names no kernel parameter, no variable of the host's code and no size of a block: "
-				       "expected NAME: … as under inputs: or tune:",
-				       x->line);
-		case DECLARED_LOCAL: return err_set(e, ERR_INPUT, "\"%s\": no question asks for that name", x->line);
-		case DECLARED_LAUNCH:
-			return err_set(e, ERR_INPUT, "\"%s\": the file has its own launches, which are used as they are", x->line);
-		}
-	}
-	return 0;
-}
-
-/* --- the draft while it is made ----------------------------------------------------------------------------------------------- */
-
-void draft_note(struct drafting *d, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	*MEM_PUSH(d->out->notes, d->out->note_count) = mem_fmtv(fmt, ap);
-	va_end(ap);
-}
-
-void draft_question(struct drafting *d, const char *fmt, ...)
-{
-	va_list ap;
-	va_start(ap, fmt);
-	*MEM_PUSH(d->out->questions, d->out->question_count) = mem_fmtv(fmt, ap);
-	va_end(ap);
-}
-
-struct drafting_entry *draft_entry(struct drafting *d, const char *name)
-{
-	for (size_t i = 0; i < d->entry_count; i++)
-		if (strcmp(d->entries[i].name, name) == 0)
-			return &d->entries[i];
-	return NULL;
-}
-
-struct drafting_tune *draft_tune(struct drafting *d, const char *name)
-{
-	for (size_t i = 0; i < d->tune_count; i++)
-		if (strcmp(d->tune[i].name, name) == 0)
-			return &d->tune[i];
-	return NULL;
-}
-
-bool draft_own_value(const struct drafting *d, const struct drafting_entry *x, struct value *ret_value)
-{
-	const struct source_variable *v = *x->host ? draft_source_variable(&d->source, x->host) : NULL;
-	if (x->value.to > x->value.from)
-		return draft_expression_value(&d->source, &d->source.tokens, x->value, NULL, ret_value);
-	return v && !v->dim3 && draft_expression_value(&d->source, draft_source_tokens(&d->source, v), v->value, NULL, ret_value);
-}
-
-/* --- the context's text ------------------------------------------------------------------------------------------------------- */
-
-/* Numbers come first, because extents mention them; declared numbers keep their order, because their sets may mention earlier ones.
- */
-static void write_inputs(struct drafting *d, struct buf *out)
-{
-	for (size_t i = 0; i < d->declared.count; i++) {
-		const struct drafting_entry *x =
-			d->declared.at[i].kind == DECLARED_ENTRY ? draft_entry(d, d->declared.at[i].name) : NULL;
-		if (x && x->declared && !x->array)
-			buf_adds(out, x->line);
-	}
-	for (int arrays = 0; arrays < 2; arrays++)
-		for (size_t i = 0; i < d->entry_count; i++) {
-			const struct drafting_entry *x = &d->entries[i];
-			if (x->line && x->array == arrays && !x->scratch && (arrays || !x->declared))
-				buf_adds(out, x->line);
-		}
-}
-
-static int make(struct drafting *d, const char *const *declared, size_t count, struct err *e)
-{
-	struct buf text = BUF_INIT;
-	int rc = draft_declared_read(declared, count, &d->declared, e);
+	char *const argv[] = { (char *)oracle_python(), (char *)"-IBc", (char *)embedded_file("core/problems/draft.py"), NULL };
+	char *text = json_dumps(question, JSON_COMPACT | JSON_ENSURE_ASCII);
+	struct buf out = BUF_INIT;
+	int rc = child_filter(argv, &(struct child_input){ text, strlen(text) },
+			      &(struct child_bounds){ .timeout_ns = READ_NS, .memory = READ_MEMORY }, &out, e);
+	json_t *answer = rc == 0 ? json_loadb(out.data, out.len, 0, NULL) : NULL;
 	if (rc < 0)
-		return rc;
-	draft_inputs_name(d);
-	draft_launches_write(d);
-	draft_inputs_write(d);
-	rc = draft_declared_all_used(&d->declared, e);
+		rc = err_wrap(e, "files are read with Python (PEAKD_PYTHON)");
+	else if (answer == NULL)
+		rc = err_set(e, ERR_INTERNAL, "the answer of draft.py is not JSON");
+	else if (json_object_get(answer, "error"))
+		rc = err_set(e, ERR_INPUT, "%s", json_string_value(json_object_get(answer, "error")));
 	if (rc < 0)
-		return rc;
-	if (d->tune_count)
-		draft_note(d, "tuning parameters have the file's values only: widen them where the kernel works with others");
-	draft_note(d, "inputs are random: declare = zeros, ones, normal or random(lo, hi) where that does not fit; flops: and "
-		      "bytes: give rates");
-	buf_addf(&text, "---\nkernel: %s\nbackend: %s\ninputs:\n", d->source.kernels[0].name, d->backend);
-	write_inputs(d, &text);
-	for (size_t i = 0; i < d->tune_count; i++)
-		buf_addf(&text, "%s%s", i ? "" : "tune:\n", d->tune[i].line ? d->tune[i].line : "");
-	buf_addf(&text, "---\n```%s\n", d->backend);
-	/* Device code without the #define lines of what became tuning parameters. */
-	for (const char *line = buf_text(&d->source.device); *line;) {
-		size_t n = strcspn(line, "\n") + 1;
-		bool drop = false;
-		for (size_t i = 0; i < d->dropped_count; i++) {
-			const char *at = line + strspn(line, "# \t");
-			size_t word = strlen(d->dropped[i]);
-			if (*line == '#' && strncmp(at, "define", 6) == 0) {
-				at += 6 + strspn(at + 6, " \t");
-				drop |= strncmp(at, d->dropped[i], word) == 0 && strchr(" \t", at[word]) != NULL;
-			}
-		}
-		if (!drop)
-			buf_add(&text, line, n);
-		line += n;
+		json_decref(answer);
+	else
+		*ret_answer = answer;
+	buf_fini(&out);
+	free(text);
+	return rc;
+}
+
+/* The words of the file that no input may be called. */
+static json_t *taken_words(const char *source)
+{
+	json_t *words = json_array();
+	enum lex_kind kind;
+	for (size_t n; *source; source += n) {
+		n = lex_c(source, &kind);
+		char *word = kind == LEX_WORD ? mem_strn(source, n) : NULL;
+		if (word && input_is_taken(word))
+			json_array_append_new(words, json_string(word));
+		free(word);
 	}
-	buf_adds(&text, "```\n```macros\n```\n```lua host\n");
-	for (size_t i = 0; i < d->entry_count; i++)
-		if (d->entries[i].scratch && d->entries[i].line)
-			buf_adds(&text, d->entries[i].line);
-	buf_addf(&text, "%s%s```\n", buf_text(&d->locals), buf_text(&d->host));
-	d->out->text = buf_steal(&text);
-	if (d->out->question_count == 0)
-		draft_original_check(d);
-	draft_losses(d);
-	return 0;
+	return words;
+}
+
+/* The file's own values, and the first declared value where the file has none. */
+static int choose(const struct context *ctx, const json_t *own, struct params **ret_params, struct err *e)
+{
+	const struct spec *spec = context_spec(ctx);
+	struct value *env = spec_env(spec, NULL, NULL);
+	struct params *params = params_new();
+	int rc = 0;
+	for (size_t i = 0; i < spec->var_count && rc == 0; i++) {
+		const struct spec_var *var = &spec->vars[i];
+		const json_t *known = json_object_get(own, var->name);
+		struct value *values = NULL, value = { .kind = VALUE_NONE };
+		size_t count = 0;
+		if (known)
+			value = json_is_integer(known) ? value_of_int(json_integer_value(known))
+						       : value_of_float(json_real_value(known));
+		else if ((rc = expr_set_values(var->set, env, &values, &count, NULL, e)) == 0 && count == 0)
+			rc = err_set(e, ERR_INPUT, "%s has no value", var->name);
+		if (rc == 0)
+			env[var->slot] = value_normal(count ? values[0] : value);
+		free(values);
+		if (rc == 0 && env[var->slot].kind == VALUE_INT)
+			params_set_int(params, var->name, var->tuning, env[var->slot].i);
+		else if (rc == 0)
+			params_set_float(params, var->name, var->tuning, value_double(env[var->slot]));
+	}
+	free(env);
+	if (rc == 0)
+		*ret_params = params;
+	else
+		params_free(params);
+	return rc;
+}
+
+static json_t *launch_json(const struct plan_launch *l)
+{
+	json_t *args = json_array();
+	for (size_t i = 0; i < l->arg_count; i++) {
+		const struct plan_arg *a = &l->args[i];
+		/* Infinities are no numbers in JSON. */
+		char *value = dtype_is_float(a->type) ? mem_fmt("%.17g", a->f) : mem_fmt("%lld", (long long)a->i);
+		json_array_append_new(args, a->kind == PLAN_ARG_BUFFER ? json_pack("{s:I}", "buffer", (json_int_t)a->index)
+					    : a->kind == PLAN_ARG_SCALAR
+						    ? json_pack("{s:s, s:s}", "type", dtype_name(a->type), "value", value)
+						    : json_object());
+		free(value);
+	}
+	const uint32_t *g = l->grid, *b = l->block;
+	return json_pack("{s:s, s:[III], s:[III], s:I, s:o}", "kernel", l->kernel, "grid", (json_int_t)g[0], (json_int_t)g[1],
+			 (json_int_t)g[2], "block", (json_int_t)b[0], (json_int_t)b[1], (json_int_t)b[2], "shared",
+			 (json_int_t)l->shared, "args", args);
+}
+
+static json_t *plan_json(const struct plan *plan, const struct params *params)
+{
+	char *at = params_text(params);
+	json_t *ops = json_array(), *buffers = json_array(), *values = json_object();
+	for (size_t i = 0; i < plan->op_count; i++)
+		json_array_append_new(ops, plan->ops[i].kind == PLAN_OP_LAUNCH ? launch_json(&plan->ops[i].launch) : json_null());
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		json_array_append_new(buffers, json_pack("[s, I]", plan->buffers[i].name ? plan->buffers[i].name : "",
+							 (json_int_t)plan->buffers[i].bytes));
+	for (size_t i = 0; i < params->count; i++) {
+		struct buf text = BUF_INIT;
+		param_value(&params->at[i], &text);
+		json_object_set_new(values, params->at[i].name, json_string(buf_text(&text)));
+		buf_fini(&text);
+	}
+	json_t *all = json_pack("{s:s, s:o, s:o, s:o}", "at", at, "params", values, "ops", ops, "buffers", buffers);
+	free(at);
+	return all;
+}
+
+/* Runs the host code of a draft without questions and adds what it launches, or why it does not run. */
+static void add_plan(const json_t *answer, json_t *question)
+{
+	struct context *ctx = NULL;
+	struct params *params = NULL;
+	struct plan *plan = NULL;
+	struct err e = ERR_INIT;
+	int rc = context_parse("draft", json_string_value(json_object_get(answer, "text")), &ctx, &e);
+	if (rc == 0)
+		rc = host_check(ctx, &e);
+	if (rc == 0)
+		rc = choose(ctx, json_object_get(answer, "own"), &params, &e);
+	if (rc == 0)
+		rc = host_run(ctx, params, NULL, &plan, &e);
+	if (rc == 0)
+		json_object_set_new(question, "plan", plan_json(plan, params));
+	else
+		json_object_set_new(question, "refused", json_string(e.text));
+	plan_free(plan);
+	params_free(params);
+	context_free(ctx);
+}
+
+static char **texts_of(const json_t *list, size_t *ret_count)
+{
+	char **texts = NULL;
+	*ret_count = 0;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		*MEM_PUSH(texts, *ret_count) = mem_str(json_string_value(json_array_get(list, i)));
+	return texts;
 }
 
 int draft_make(const char *source, const char *backend, const char *const *declared, size_t declared_count, struct draft *ret_draft,
 	       struct err *e)
 {
-	struct drafting d = { .backend = backend, .locals = BUF_INIT, .host = BUF_INIT, .out = ret_draft };
-	*ret_draft = (struct draft){ 0 };
-	int rc = draft_source_read(source, &d.source, e);
+	json_t *lines = json_array(), *answer = NULL, *compared = NULL;
+	for (size_t i = 0; i < declared_count; i++)
+		json_array_append_new(lines, json_string(declared[i]));
+	json_t *question = json_pack("{s:s, s:s, s:o, s:o}", "source", source, "backend", backend, "declared", lines, "taken",
+				     taken_words(source));
+	int rc = question ? ask(question, &answer, e) : err_set(e, ERR_INPUT, "the file is not UTF-8 text");
+	if (rc == 0 && json_array_size(json_object_get(answer, "questions")) == 0) {
+		add_plan(answer, question);
+		rc = ask(question, &compared, e);
+	}
 	if (rc == 0) {
-		rc = make(&d, declared, declared_count, e);
-		draft_source_fini(&d.source);
+		const json_t *a = compared ? compared : answer;
+		*ret_draft = (struct draft){ .text = mem_str(json_string_value(json_object_get(a, "text"))) };
+		ret_draft->questions = texts_of(json_object_get(a, "questions"), &ret_draft->question_count);
+		ret_draft->notes = texts_of(json_object_get(a, "notes"), &ret_draft->note_count);
 	}
-	for (size_t i = 0; i < d.entry_count; i++) {
-		free(d.entries[i].name);
-		free(d.entries[i].host);
-		free(d.entries[i].type_text);
-		free(d.entries[i].line);
-	}
-	free(d.entries);
-	for (size_t i = 0; i < d.tune_count; i++) {
-		free(d.tune[i].name);
-		free(d.tune[i].line);
-	}
-	free(d.tune);
-	mem_free_texts(d.dropped, d.dropped_count);
-	draft_expression_names_fini(&d.names);
-	draft_declared_fini(&d.declared);
-	buf_fini(&d.locals);
-	buf_fini(&d.host);
-	if (rc < 0)
-		draft_fini(ret_draft);
+	json_decref(question);
+	json_decref(answer);
+	json_decref(compared);
 	return rc;
 }
 

@@ -1,8 +1,8 @@
 /* draft: a first kernel context from an existing CUDA or HIP file. Regions come from its kernels and launches, inputs from their
  * parameters, the host's variables and its allocations. What the file leaves open becomes a question, which people or a model
  * answer with a line of `inputs:` (docs/context-format.md). The draft launches what the file launches: grid, block and arguments
- * are compared. What the draft cannot express is listed with its line, never dropped in silence. Called by core/jobs/work_draft and
- * daemon/tools/draft. */
+ * are compared. What the draft cannot express is listed with its line, never dropped in silence. draft.py reads the file, so Python is
+ * needed ($PEAKD_PYTHON, else python3). Called by core/jobs/work_draft and daemon/tools/draft. */
 #ifndef PEAKD_CORE_PROBLEMS_DRAFT_H
 #define PEAKD_CORE_PROBLEMS_DRAFT_H
 
@@ -28,7 +28,7 @@ struct draft {
  *   launch(…)            as in host code: for a file that launches nothing
  *
  * A draft without questions is a context whose host code runs. -ERR_INPUT when no kernel of the file can be read, or when a
- * declaration names nothing in it. */
+ * declaration names nothing in it; -ERR_UNSUPPORTED without Python. */
 int draft_make(const char *source, const char *backend, const char *const *declared, size_t declared_count, struct draft *ret_draft,
 	       struct err *e);
 void draft_fini(struct draft *d);

@@ -29,7 +29,7 @@ GENERATED = {"embedded_files.h": ("base/embedded.c",), "judge_kernels.h": ("back
 LIBRARIES = (
     (r"(vulkan|glslang|SPIRV|spirv|spirv-tools|dxc|hip|hsa|rocm_smi)/|cuda|nvrtc|nvml|cupti", ("backends/",)),
     (r"jansson\.h", ("base/layout", "daemon/", "mcp/", "core/transform/llm", "core/transform/replay", "core/judge/external", "core/judge/oracle",
-                     "core/search/simulate", "core/jobs/")),
+                     "core/search/simulate", "core/jobs/", "core/problems/draft")),
     (r"sqlite3\.h", ("core/record/",)),
     (r"curl/", ("core/transform/llm", "daemon/")),
     (r"microhttpd\.h", ("mcp/", "daemon/")),
