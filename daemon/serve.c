@@ -393,7 +393,8 @@ static bool take_signal(struct serve *s)
 	return false;
 }
 
-/* The watchdog is told so only after idle_since has taken the locks of clients, jobs and calls: a daemon in a deadlock is restarted. */
+/* The watchdog is told that all is well only after idle_since has taken the locks of clients, jobs and calls, and if HTTP's thread has done
+ * something since the last time: a daemon in a deadlock is restarted. */
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };
@@ -412,7 +413,10 @@ static void serve_until_told(struct serve *s)
 		int64_t since = idle_since(s, &requests);
 		needed = since > needed ? since : needed;
 		if (watchdog_ns && clock_now() - alive >= watchdog_ns) {
-			service_alive();
+			if (s->http == NULL || mcp_http_alive(s->http))
+				service_alive();
+			else
+				log_error("the thread of HTTP does nothing: the watchdog will restart the daemon");
 			alive = clock_now();
 		}
 		bool unneeded = s->idle_ns && clock_now() - needed >= s->idle_ns;

@@ -3,15 +3,18 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 int service_sockets(struct service_sockets *ret_sockets, struct err *e)
@@ -45,7 +48,7 @@ int service_sockets(struct service_sockets *ret_sockets, struct err *e)
 
 struct service_patience {
 	pthread_t thread;
-	int ended, look_ms; /* an eventfd */
+	int ended, signals, look_ms; /* an eventfd and a signalfd */
 };
 
 static int64_t cpu_us(const struct rusage *r)
@@ -53,13 +56,28 @@ static int64_t cpu_us(const struct rusage *r)
 	return (r->ru_utime.tv_sec + r->ru_stime.tv_sec) * 1000000 + r->ru_utime.tv_usec + r->ru_stime.tv_usec;
 }
 
+static void die_of(int signo)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, signo);
+	signal(signo, SIG_DFL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	raise(signo);
+}
+
 static void *ask_for_time(void *arg)
 {
 	struct service_patience *p = arg;
-	struct pollfd ended = { .fd = p->ended, .events = POLLIN };
+	struct pollfd fds[] = { { .fd = p->ended, .events = POLLIN }, { .fd = p->signals, .events = POLLIN } };
+	struct signalfd_siginfo info;
 	struct rusage before, now;
 	getrusage(RUSAGE_SELF, &before);
-	while (poll(&ended, 1, p->look_ms) == 0) {
+	while (poll(fds, MEM_COUNT(fds), p->look_ms) == 0 || fds[0].revents == 0) {
+		if (fds[1].revents && read(p->signals, &info, sizeof info) == sizeof info) {
+			log_info("ending: signal %u, before the start was over", info.ssi_signo);
+			die_of((int)info.ssi_signo);
+		}
 		getrusage(RUSAGE_SELF, &now);
 		/* This thread and others at rest use far less than a hundredth of the time. */
 		if (cpu_us(&now) - cpu_us(&before) > p->look_ms * 10 || now.ru_inblock != before.ru_inblock ||
@@ -73,11 +91,19 @@ static void *ask_for_time(void *arg)
 struct service_patience *service_patience_new(int look_ms)
 {
 	struct service_patience *p = MEM_NEW(struct service_patience);
-	*p = (struct service_patience){ .ended = eventfd(0, EFD_CLOEXEC), .look_ms = look_ms };
-	if (getenv("NOTIFY_SOCKET") && p->ended >= 0 && pthread_create(&p->thread, NULL, ask_for_time, p) == 0)
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	*p = (struct service_patience){ .ended = eventfd(0, EFD_CLOEXEC),
+					.signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+					.look_ms = look_ms };
+	if (p->signals >= 0 && p->ended >= 0 && pthread_create(&p->thread, NULL, ask_for_time, p) == 0)
 		return p;
 	if (p->ended >= 0)
 		close(p->ended);
+	if (p->signals >= 0)
+		close(p->signals);
 	free(p);
 	return NULL;
 }
@@ -89,6 +115,7 @@ void service_patience_free(struct service_patience *take_patience)
 	eventfd_write(take_patience->ended, 1);
 	pthread_join(take_patience->thread, NULL);
 	close(take_patience->ended);
+	close(take_patience->signals);
 	free(take_patience);
 }
 

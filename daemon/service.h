@@ -23,8 +23,9 @@ struct service_sockets {
 /* Takes the descriptors over from the environment, so that no child gets them. -ERR_INPUT for one that the daemon cannot use. */
 int service_sockets(struct service_sockets *ret_sockets, struct err *e);
 
-/* A thread that asks for more time to start (EXTEND_TIMEOUT_USEC), as long as this process computes or uses its disk: a migration may
- * take minutes, and a daemon that hangs should be ended. It looks every `look_ms`. */
+/* A thread for the time of the start, which may take minutes (a migration). As long as this process computes or uses its disk it asks for
+ * more time (EXTEND_TIMEOUT_USEC), since a daemon that hangs should be ended; it looks every `look_ms`. SIGTERM and SIGINT, which all
+ * threads block, end the process at once, as SIGKILL would: nobody was promised anything, and the database takes it. */
 struct service_patience;
 struct service_patience *service_patience_new(int look_ms);
 /* Ends the thread. NULL is fine. */

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -187,6 +188,7 @@ static enum MHD_Result on_access(void *arg, struct MHD_Connection *mhd, const ch
 	struct mcp_http *http = arg;
 	struct http_exchange *x = *state;
 	(void)version;
+	atomic_fetch_add(&http->turns, 1);
 	if (x == NULL) { /* the headers are there */
 		const struct mcp_http_plain *plain = find_page(http, path);
 		*state = x = http_exchange_new(http, mhd);
@@ -328,6 +330,7 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 	int fd = -1;
 	http->server = server;
 	http->config = *config;
+	http->seen_turns = UINT_MAX;
 	set_defaults(&http->config);
 	lock_init(&http->lock, LOCK_SESSION);
 	int rc = config->listener ? copy_socket(http, &fd, e) : 0;
@@ -360,6 +363,25 @@ const char *mcp_http_address(const struct mcp_http *http)
 int mcp_http_port(const struct mcp_http *http)
 {
 	return http->port;
+}
+
+bool mcp_http_alive(struct mcp_http *http)
+{
+	unsigned turns = atomic_load(&http->turns);
+	bool alive = turns != http->seen_turns;
+	const union MHD_DaemonInfo *info = MHD_get_daemon_info(http->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+	union address a;
+	socklen_t n = sizeof a;
+	http->seen_turns = turns;
+	if (info == NULL || getsockname(info->listen_fd, &a.any, &n) < 0)
+		return alive;
+	/* Accepting it is a turn, even when it is closed by then. */
+	int fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0 && connect(fd, &a.any, n) < 0)
+		log_debug("http: connecting to itself: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return alive;
 }
 
 int mcp_http_pause(struct mcp_http *http)

@@ -40,6 +40,7 @@ void http_connections_notify(void *arg, struct MHD_Connection *mhd, void **conte
 	static const char busy[] =
 		"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 	struct http_connection *c = *context, *idlest = NULL;
+	atomic_fetch_add(&http->turns, 1);
 	lock_take(&http->lock);
 	switch (code) {
 	case MHD_CONNECTION_NOTIFY_STARTED:

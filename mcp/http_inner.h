@@ -100,6 +100,8 @@ struct mcp_http {
 	int streams;           /* open GET and listen streams; of the network thread */
 	atomic_size_t answers; /* bytes of answers that nobody has read yet */
 	atomic_size_t open;    /* exchanges that are not closed */
+	atomic_uint turns;     /* of the network thread: connections that it accepted, requests that it read or answered */
+	unsigned seen_turns;   /* by mcp_http_alive */
 	atomic_int stopping;   /* 1: what runs may finish; 2: the watching thread ends */
 	pthread_t watcher;
 	int epoll_fd, wake_fd; /* of the watching thread */

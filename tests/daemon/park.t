@@ -3,7 +3,7 @@
 # that ignores signals, a device that another process uses, an enumeration without end, clients that do not read, a database that another
 # program locks.
 . "$(dirname "$0")/lib.sh"
-need_hlsl 18 "$T/probe.db"
+need_hlsl 19 "$T/probe.db"
 small_context >"$T/scale.peak.md"
 case_number=0
 begin() # begin ENVIRONMENT…: starts a daemon on a new database with the workflow `scale`
@@ -137,4 +137,28 @@ wait $locking 2>/dev/null
 locking=
 let_go
 has "$(timeout 60 "$peakd" jobs --db "$db" 2>&1)" "tune interrupted" "the job that could not be written is found interrupted at the next start"
+
+# A start that takes long: here it waits for another program; a migration does as well.
+db=$T/start.db log=$T/start.log clients=''
+rm "$T/locked"
+python3 -c 'import sqlite3, sys, time
+c = sqlite3.connect(sys.argv[1], isolation_level=None)
+c.execute("PRAGMA application_id = 0x5045414b")
+c.execute("BEGIN EXCLUSIVE")
+open(sys.argv[2], "w").close()
+time.sleep(1000)' "$db" "$T/locked" &
+locking=$!
+wait_for 60 test -e "$T/locked"
+"$peakd" serve --listen none --db "$db" 2>"$log" &
+daemon=$!
+wait_for 60 sh -c "grep -q '^$daemon ' '$db.lock'"
+started=$(now_ms)
+kill -TERM "$daemon"
+wait "$daemon"
+is $? 143 "SIGTERM ends a daemon that still starts" "$(cat "$log")"
+soon $(($(now_ms) - started)) 5000
+ok $? "it does so within five seconds"
+kill $locking
+wait $locking 2>/dev/null
+locking=
 done_testing

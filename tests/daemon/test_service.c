@@ -3,10 +3,13 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -52,7 +55,21 @@ static void test_patience(void)
 	service_alive();
 	is_str(heard(60000), "WATCHDOG=1", "a sign of life arrives");
 	unsetenv("NOTIFY_SOCKET");
-	ok(service_patience_new(LOOK_MS) == NULL, "without a service manager there is no thread");
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0) {
+		sigset_t set;
+		sigemptyset(&set);
+		sigaddset(&set, SIGTERM);
+		pthread_sigmask(SIG_BLOCK, &set, NULL);
+		service_patience_new(LOOK_MS);
+		kill(getpid(), SIGTERM);
+		for (;;)
+			pause();
+	}
+	int status = 0;
+	waitpid(child, &status, 0);
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "SIGTERM ends a process that starts, although its threads block the signal");
 }
 
 /* A socket whose number is none of those. */

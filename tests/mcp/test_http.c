@@ -554,6 +554,39 @@ static void healthz(void *user, struct mcp_http_page *page)
 	buf_adds(&page->body, "fine\n");
 }
 
+/* A page whose handler, against the rules, waits: it holds up the network thread. */
+static atomic_int stuck;
+static void wait_page(void *user, struct mcp_http_page *page)
+{
+	(void)user, (void)page;
+	for (stuck = 1; stuck != 2;)
+		clock_sleep(CLOCK_MS);
+}
+
+static void test_alive(struct mcp_server *server)
+{
+	static const struct mcp_http_plain PLAIN[] = { { "/wait", wait_page, 1 }, { .path = NULL } };
+	struct mcp_http_config config = { .plain = PLAIN };
+	struct mcp_http *http;
+	struct err e = ERR_INIT;
+	is_int(mcp_http_start(server, &config, &http, &e), 0, "a server for the watchdog %s", e.text);
+	ok(mcp_http_alive(http), "a new server is alive");
+	bool alive = false;
+	PACE_WAIT((alive = mcp_http_alive(http)));
+	ok(alive, "a server without clients is alive");
+	int client = dial(mcp_http_port(http));
+	request(client, "GET", "/wait", "", "");
+	PACE_WAIT(stuck == 1);
+	mcp_http_alive(http);
+	clock_sleep(50 * CLOCK_MS);
+	ok(!mcp_http_alive(http) && !mcp_http_alive(http), "a server whose network thread hangs is not alive");
+	stuck = 2;
+	PACE_WAIT((alive = mcp_http_alive(http)));
+	ok(alive, "it is alive when the thread goes on");
+	close(client);
+	mcp_http_stop(http);
+}
+
 int main(void)
 {
 	static const struct mcp_http_plain PLAIN[] = { { "/healthz", healthz, 1 }, { .path = NULL } };
@@ -582,6 +615,7 @@ int main(void)
 	test_token(server, PLAIN);
 	test_stop(server);
 	test_listener(server, PLAIN);
+	test_alive(server);
 	mcp_server_free(server);
 	return tap_done();
 }
