@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 
-need_hlsl 9 "$db"
+need_hlsl 10 "$db"
 small_context | sed 's/{4096}/{4096, 65536, 262144}/; s/{32, 64}/{16, 32, 64, 128, 256}/' >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 2 --sizes n=4096 >"$T/run.out" 2>&1
 is $? 0 "a small run validates its baseline"
@@ -42,4 +42,8 @@ timeout 120 "$peakd" jobs resume "$job" --db "$db" >/dev/null 2>&1
 timeout 100 "$peakd" jobs wait "$job" --db "$db" >"$T/resumed" 2>&1
 timeout 120 "$peakd" jobs get "$job" --db "$db" --json >"$T/job.json"
 has "$(jq -c '{state, error}' "$T/job.json")" '"state":"done"' "the interrupted job can be resumed to its end"
+
+# Daemons at work, in their start and in a migration, workers and verbs are killed: a short form of a thousand rounds.
+timeout 200 python3 "$root/bench/kill.py" --rounds 10 --peakd "$peakd" >"$T/kills" 2>&1
+is "$? $(jq -r .lost "$T/kills")" "0 0" "ten kills lose nothing that was acknowledged" "$(cat "$T/kills")"
 done_testing
