@@ -42,6 +42,7 @@ char *export_name(const struct context *ctx);
  *   NAME.cu or NAME.hip   the device code, for reading and for other architectures: -DPEAKD_CONFIGURATION=0 chooses parameters
  *   NAME_check.c          compares with the reference and times
  *   NAME.py               a PyTorch operator and a function for CuPy; reads NAME.json
+ *   NAME_kernels.py       writes the above in the layout of Hugging Face's kernel-builder
  *   CMakeLists.txt
  * for HLSL NAME.hlsl with the declarations that peakd generates; and NAME.peak.md for all. The array and its
  * files are the caller's (export_files_free). -ERR_UNSUPPORTED for what cannot be written as source, with the reason. */

@@ -26,7 +26,7 @@ measured 512 8 failed # faster and wrong
 timeout 100 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/files" >"$T/out" 2>"$T/err"
 is $? 0 "a checkpoint is exported for a named architecture" "$(cat "$T/err")"
 cd "$T/files" || exit 1
-is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c " "the export has these files"
+is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c mm_kernels.py " "the export has these files"
 is "$(jq -c '[.configurations[] | [.sizes.n, .tuning.BX, .validation.verdict, .validation.tolerance == 0.000001]]' mm.json)" \
 	'[[256,16,"passed",true],[512,32,"passed",true]]' "the evidence has the fastest validated configuration of each size"
 is "$(jq -c '[.device.uuid, .device.arch, (.bounds.C | length > 0), .configurations[0].launches[0].block]' mm.json)" \
@@ -39,6 +39,10 @@ is $? 0 "the check program is built with the C compiler alone"
 is "$(python3 -c "print(open('libmm.so', 'rb').read().count(b'\x02\x00\xbe\x00'))")" 1 "the library holds a CUDA binary, which configurations share where it is the same"
 is "$(jq -c '[.definition, .spec.language, .spec.binding, .spec.destination_passing_style, .spec.entry_point, [.sources[].path]]' mm.solution.json)" \
 	'["mm","cuda","tvm-ffi",true,"mm.cpp::mm",["mm.h","mm.cpp"]]' "the solution has FlashInfer-Bench's fields"
+fits=$root/tests/daemon/export/fits.py
+is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" mm.solution.json)" fits "the solution fits FlashInfer-Bench's schema"
+jq '.spec.language = "opencl" | .spec.entry_point = "mm.cu::mm" | del(.author)' mm.solution.json >wrong.json
+is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" wrong.json | wc -l)" 3 "a solution that breaks the schema is noticed"
 mkdir solution
 for path in mm.h mm.cpp; do
 	jq -r --arg path "$path" '.sources[] | select(.path == $path) | .content' mm.solution.json >"solution/$path"
@@ -87,6 +91,30 @@ PYTHON
 	has "$(cat said)" "mm: A is torch.float64 on cpu, and f32 on cpu is needed" "the operator refuses another type"
 else
 	skip 2 "no PyTorch here (Debian: python3-torch)"
+fi
+# The layout of Hugging Face's kernel-builder: every file that build.toml names is there, and the library among them compiles.
+python3 mm_kernels.py hub --license apache-2.0 --repo-id someone/mm >said 2>&1
+is "$? $(cd hub && find . -type f | sort | tr '\n' ' ')" "0 ./build.toml ./flake.nix ./mm_cuda/library.h ./mm_cuda/mm.h ./mm_cuda/op.cpp \
+./torch-ext/mm/__init__.py ./torch-ext/mm/evidence.json ./torch-ext/torch_binding.cpp ./torch-ext/torch_binding.h " "the kernel-builder's project has its files"
+is "$(cd hub && python3 -c 'import os, tomllib
+b = tomllib.load(open("build.toml", "rb"))
+print(b["general"], b["kernel"]["mm"]["cuda-capabilities"], all(map(os.path.exists, b["torch"]["src"] + b["kernel"]["mm"]["src"])))')" \
+	"{'name': 'mm', 'version': 1, 'edition': 5, 'license': 'apache-2.0', 'backends': ['cuda'], 'hub': {'repo-id': 'someone/mm'}} ['9.0'] True" \
+	"build.toml names the project, its capability and files that exist"
+has "$(cat hub/torch-ext/torch_binding.cpp)" 'ops.def("mm(Tensor A, Tensor B) -> Tensor");' "the binding defines the operator"
+${CXX:-c++} -std=c++17 -Wall -Werror -Wno-unused -x c++ -include hub/mm_cuda/library.h -fsyntax-only /dev/null
+is $? 0 "the project's library is C++"
+headers=$(find /usr/include/ATen /usr/include/x86_64-linux-gnu/ATen -name ATen.h 2>/dev/null | head -1)
+if [ -n "$headers" ]; then
+	# PyTorch for CPUs has no CUDA header: these declare what the operator takes from two of them.
+	mkdir -p stub/c10/cuda
+	echo 'namespace c10 { namespace cuda { struct CUDAGuard { explicit CUDAGuard(c10::Device) {} }; } }' >stub/c10/cuda/CUDAGuard.h
+	echo 'namespace c10 { namespace cuda { struct CUDAStream { void *stream() const { return nullptr; } };
+	inline CUDAStream getCurrentCUDAStream() { return {}; } } }' >stub/c10/cuda/CUDAStream.h
+	${CXX:-c++} -std=c++17 -Wall -fsyntax-only -Istub hub/mm_cuda/op.cpp 2>said
+	is $? 0 "the project's operator compiles with PyTorch's headers" "$(tail -5 said)"
+else
+	skip 1 "no headers of PyTorch (Debian: libtorch-dev)"
 fi
 if command -v cmake >/dev/null; then
 	cmake -S . -B build >cmake.log 2>&1 && cmake --build build --target mm mm_check >>cmake.log 2>&1
