@@ -246,7 +246,9 @@ static int time_all(struct beside *b, struct trial *t, const struct params *para
 {
 	uint64_t seeds[TRIAL_SEEDS];
 	struct trial_input input = { .seed = seed };
-	struct oracle_question q = { b->l->root, t->variant->plan, params, &input, false, b->ev.cancel };
+	struct oracle_question q = {
+		.ctx = b->l->root, .plan = t->variant->plan, .params = params, .input = &input, .cancel = b->ev.cancel
+	};
 	struct compare_side ours = { .checkpoint = b->l->id, .params = params, .evidence = evidence };
 	struct turns x = { .t = t,
 			   .timing = { .min_samples = BLOCK,

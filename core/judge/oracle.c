@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <jansson.h>
+#include <math.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,8 +75,11 @@ void oracle_free(struct oracle *o)
 
 void oracle_answer_fini(struct oracle_answer *a)
 {
-	for (size_t i = 0; i < a->count; i++)
+	for (size_t i = 0; i < a->count; i++) {
 		free(a->outputs[i].bytes);
+		free(a->outputs[i].moved);
+		free(a->outputs[i].plain);
+	}
 	free(a->outputs);
 	free(a->by);
 	*a = (struct oracle_answer){ .count = 0 };
@@ -228,13 +233,22 @@ static enum dtype type_of(const struct oracle_question *q, const struct plan_buf
 	return q->in_double && dtype_is_float(b->type) ? DTYPE_F64 : b->type;
 }
 
-static json_t *array_of(const struct oracle_question *q, const struct plan_buffer *b)
+/* Declared types hold all values but perturbed ones. */
+static enum dtype input_type_of(const struct oracle_question *q, const struct plan_buffer *b)
+{
+	return q->input->perturbation ? type_of(q, b) : b->type;
+}
+
+static json_t *array_of(enum dtype type, const struct plan_buffer *b)
 {
 	json_t *shape = json_array();
 	for (unsigned d = 0; d < b->rank; d++)
 		json_array_append_new(shape, json_integer(b->dims[d]));
-	return json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", dtype_name(type_of(q, b)), "declared",
-			 dtype_name(b->type), "shape", shape);
+	json_t *array = json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", dtype_name(type), "declared",
+				  dtype_name(b->type), "shape", shape);
+	if (b->closed)
+		json_object_set_new(array, "closed", json_pack("[f, f]", fmax(b->least, -DBL_MAX), fmin(b->most, DBL_MAX)));
+	return array;
 }
 
 /* A scalar as kernels see it. */
@@ -257,18 +271,22 @@ static char *question_line(const struct oracle_question *q, const char *ask, jso
 	for (size_t i = 0; i < q->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &q->plan->buffers[i];
 		if (plan_is_input(b))
-			json_array_append_new(inputs, array_of(q, b));
+			json_array_append_new(inputs, array_of(input_type_of(q, b), b));
 		if (plan_is_output(b))
-			json_array_append_new(outputs, array_of(q, b));
+			json_array_append_new(outputs, array_of(type_of(q, b), b));
 	}
 	for (size_t i = 0; i < q->params->count; i++) {
 		const struct param *p = &q->params->at[i];
 		if (!p->tuning)
 			json_object_set_new(params, p->name, p->is_float ? json_real(scalar_of(q, p)) : json_integer(p->i));
 	}
-	json_t *all =
-		json_pack("{s:i, s:s, s:s, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", ask, "source", context_oracle(q->ctx),
-			  "double", q->in_double, "params", params, "inputs", inputs, "outputs", outputs);
+	json_t *all = json_pack("{s:i, s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "protocol", PROTOCOL, "ask", ask, "source",
+				context_oracle(q->ctx), "double", q->in_double, "plain", q->plain, "params", params, "inputs",
+				inputs, "outputs", outputs);
+	if (q->moves)
+		json_object_set_new(all, "moves",
+				    json_pack("{s:i, s:f, s:I}", "count", (int)q->moves, "amplitude", q->amplitude, "seed",
+					      (json_int_t)(q->input->seed & INT64_MAX)));
 	json_object_update(all, take_more);
 	char *text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	char *line = mem_fmt("%s\n", text);
@@ -288,7 +306,7 @@ static int send_inputs(const struct oracle_question *q, const struct transfer *t
 		if (!plan_is_input(&b))
 			continue;
 		b.rounded = b.type;
-		b.type = type_of(q, &b);
+		b.type = input_type_of(q, &b);
 		b.ld = b.dims[b.rank - 1];
 		b.bytes = plan_buffer_logical(&b) * dtype_size(b.type);
 		uint8_t *bytes = mem_new(b.bytes + 1, 1);
@@ -323,21 +341,35 @@ static int read_line(const struct transfer *t, json_t **ret_line, struct err *e)
 	return rc;
 }
 
+/* The outputs, then how far each moved, then all of them again as the code names their types. */
 static int receive_outputs(const struct oracle_question *q, const struct transfer *t, struct oracle_answer *io_answer,
 			   struct err *e)
 {
 	json_t *line = NULL;
 	int rc = read_line(t, &line, e);
 	const char *by = json_string_value(json_object_get(line, "by"));
-	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
+	bool plain = json_is_true(json_object_get(line, "plain"));
+	for (size_t i = 0; i < q->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &q->plan->buffers[i];
-		if (!plan_is_output(b))
-			continue;
-		struct oracle_output *o = MEM_PUSH(io_answer->outputs, io_answer->count);
-		*o = (struct oracle_output){ .type = type_of(q, b) };
-		o->len = plan_buffer_logical(b) * dtype_size(o->type);
-		o->bytes = mem_new(o->len + 1, 1);
-		rc = receive(t, o->bytes, o->len, e);
+		if (plan_is_output(b))
+			*MEM_PUSH(io_answer->outputs, io_answer->count) = (struct oracle_output){
+				.type = type_of(q, b), .declared = b->type, .elements = plan_buffer_logical(b)
+			};
+	}
+	for (size_t k = 0; rc == 0 && k < io_answer->count; k++) {
+		struct oracle_output *o = &io_answer->outputs[k];
+		o->bytes = mem_new(o->elements + 1, dtype_size(o->type));
+		rc = receive(t, o->bytes, o->elements * dtype_size(o->type), e);
+	}
+	for (size_t k = 0; rc == 0 && q->moves && k < io_answer->count; k++) {
+		struct oracle_output *o = &io_answer->outputs[k];
+		o->moved = MEM_NEW_N(float, o->elements + 1);
+		rc = receive(t, o->moved, o->elements * sizeof *o->moved, e);
+	}
+	for (size_t k = 0; rc == 0 && plain && k < io_answer->count; k++) {
+		struct oracle_output *o = &io_answer->outputs[k];
+		o->plain = mem_new(o->elements + 1, dtype_size(o->declared));
+		rc = receive(t, o->plain, o->elements * dtype_size(o->declared), e);
 	}
 	if (rc == 0)
 		io_answer->by = mem_str(by ? by : "an oracle");

@@ -20,13 +20,18 @@ struct oracle_question {
 	const struct params *params;
 	const struct trial_input *input; /* which values */
 	bool in_double;                  /* double in place of every narrower type; else the types that the code names */
+	bool plain;                      /* also in the types that the code names */
+	unsigned moves;                  /* also from inputs that are perturbed so often, by `amplitude` of each value */
+	double amplitude;
 	const struct cancel *cancel;
 };
 
 struct oracle_output {
-	enum dtype type; /* f64 in double; integers their own */
-	uint8_t *bytes;  /* the logical content; owned */
-	size_t len;
+	enum dtype type, declared; /* type: f64 in double; integers their own */
+	size_t elements;
+	uint8_t *bytes; /* the logical content; owned */
+	float *moved;   /* how far each element moved at most (bound_output.moved); NULL: it was not asked for; owned */
+	uint8_t *plain; /* of the declared type; NULL: it was not asked for, or the code does not run so; owned */
 };
 
 struct oracle_answer {

@@ -4,6 +4,7 @@ core/judge/oracle.c starts it in a sandbox and asks over stdin, one question at 
 goes to stdout: a line of JSON, then the outputs' bytes. docs/import.md has the members. Everything that the code prints goes to stderr.
 """
 import ast
+import contextlib
 import ctypes
 import json
 import os
@@ -67,8 +68,10 @@ AS_IS = Precision((), "float32")
 
 
 def exact_read(count):
-    data = bytearray(count)
-    if WIRE_IN.readinto(data) != count:
+    """So many bytes in a tensor, or without torch in anything."""
+    data = bytearray(count) if torch is None else torch.empty(count, dtype=torch.uint8)
+    view = data if torch is None or count == 0 else (ctypes.c_char * count).from_address(data.data_ptr())
+    if count and WIRE_IN.readinto(view) != count:
         raise SystemExit(0)
     return data
 
@@ -95,17 +98,15 @@ def read_inputs(question):
         raise Refused(f"{sys.executable} has no torch ({WHY_NOT}); install python3-torch, or name a Python that has it in PEAKD_PYTHON")
     tensors = {}
     for x, data in zip(question["inputs"], raw):
-        kind = kind_of(x["type"])
-        flat = torch.frombuffer(data, dtype=kind) if data else torch.empty(0, dtype=kind)
-        tensors[x["name"]] = flat.reshape(x["shape"])
+        tensors[x["name"]] = data.view(kind_of(x["type"])).reshape(x["shape"])
     return tensors
 
 
 class Problem:
-    """One source under one precision; modules are built once."""
+    """One source under one precision on one device; modules are built once, on the CPU, so that their random numbers are the same."""
 
-    def __init__(self, source, precision):
-        self.precision, self.space = precision, {"__name__": "reference"}
+    def __init__(self, source, precision, where="cpu"):
+        self.precision, self.where, self.space = precision, where, {"__name__": "reference"}
         self.gradients = "grad(" in source or "backward(" in source  # else nothing is kept for them
         torch.manual_seed(0)
         with precision:
@@ -113,12 +114,17 @@ class Problem:
         self.call = self.space.get("reference") or self.space.get("run")
         if not callable(self.call):
             raise Refused("the code defines neither reference() nor run()")
+        for name, x in self.space.items() if where != "cpu" else ():
+            if isinstance(x, (torch.nn.Module, torch.Tensor)):
+                self.space[name] = x.to(where)
 
     def run(self, values, outputs):
+        """Tensors on its device, in the types of the outputs. They may be the code's own: copy what must last."""
         code = self.call.__code__
         names = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
         torch.manual_seed(0)
-        with self.precision, torch.set_grad_enabled(self.gradients):
+        made_here = torch.device(self.where) if self.where != "cpu" else contextlib.nullcontext()
+        with self.precision, made_here, torch.set_grad_enabled(self.gradients):
             result = self.call(**{name: values[name] for name in names if name in values})
         if isinstance(result, dict):
             result = [result[x["name"]] for x in outputs]
@@ -129,7 +135,7 @@ class Problem:
 
 
 def shaped(x, tensor):
-    tensor = tensor.detach().cpu() if torch.is_tensor(tensor) else torch.tensor(tensor)
+    tensor = tensor.detach() if torch.is_tensor(tensor) else torch.tensor(tensor)
     if list(tensor.shape) != x["shape"] and not (tensor.dim() == 0 and x["shape"] == [1]):
         raise Refused(f"{x['name']} has the shape {list(tensor.shape)}, and {x['shape']} is declared")
     if tensor.dtype.is_complex or (tensor.dtype.is_floating_point != x["type"].startswith(("f", "bf", "e"))):
@@ -137,34 +143,102 @@ def shaped(x, tensor):
     return tensor.to(kind_of(x["type"])).contiguous()
 
 
-def inputs_as(precision, tensors):
+def inputs_as(precision, tensors, where="cpu"):
     to = {DOUBLE: "float64", SINGLE: "float32"}.get(precision)
-    return {n: t.to(KINDS[to]) if to and t.dtype.is_floating_point else t.clone() for n, t in tensors.items()}
+    return {n: t.to(device=where, dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True) for n, t in tensors.items()}
 
 
-def compute(question, problems, tensors):
-    source, last = question["source"], None
-    for precision in (DOUBLE,) if question["double"] else (AS_IS, SINGLE):
-        try:
-            key = (source, id(precision))
-            if key not in problems:
-                problems[key] = Problem(source, precision)
-            values = {**question["params"], **inputs_as(precision, tensors)}
-            return problems[key].run(values, question["outputs"]), precision
-        except Refused:
-            raise
-        except Exception as why:  # whatever foreign code raises
-            last = why
+def devices():
+    """Where answers are computed, the best first: what a GPU cannot do, or has no memory for, the CPU does."""
+    wanted = os.environ.get("PEAKD_ORACLE_DEVICE", "auto")
+    if wanted == "cpu" or not torch.cuda.is_available():
+        return ["cpu"]
+    torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_fp16_reduced_precision_reduction = False
+    torch.backends.cuda.matmul.allow_bf16_reduced_precision_reduction = False
+    return ["cuda" if wanted == "auto" else wanted, "cpu"]
+
+
+def attempt(question, problems, double, act):
+    """What act(problem) returns, for the first device and precision under which the code runs."""
+    last = None
+    for where in problems["devices"]:
+        for precision in (DOUBLE,) if double else (AS_IS, SINGLE):
+            try:
+                key = (question["source"], id(precision), where)
+                if key not in problems:
+                    problems[key] = Problem(question["source"], precision, where)
+                return act(problems[key])
+            except Refused:
+                raise
+            except Exception as why:  # whatever foreign code raises
+                last = why
     raise Refused(f"{type(last).__name__}: {last}")
+
+
+def compute(question, problem, tensors):
+    """Copies of the outputs on these inputs, and with "moves" how far each element moves at most when the inputs do, as 32-bit floats."""
+    params, outputs, moves = question["params"], question["outputs"], question.get("moves")
+    exact = [t.clone() for t in problem.run({**params, **inputs_as(problem.precision, tensors, problem.where)}, outputs)]
+    if not moves:
+        return exact
+    moved = [torch.zeros(t.shape, dtype=KINDS["float32"], device=t.device) for t in exact]
+    stream = torch.Generator(device=problem.where).manual_seed(moves["seed"])
+    for _ in range(moves["count"]):
+        values = {n: perturbed(t, moves, stream, next(x for x in question["inputs"] if x["name"] == n))
+                  for n, t in inputs_as(DOUBLE, tensors, problem.where).items()}
+        if problem.precision is not DOUBLE:  # rounded to the declared types first
+            values = inputs_as(problem.precision, {n: t.to(tensors[n].dtype) for n, t in values.items()}, problem.where)
+        for at, y, p in zip(moved, exact, problem.run({**params, **values}, outputs)):
+            torch.maximum(at, distance(y, p), out=at)
+    return exact + moved
+
+
+def perturbed(tensor, moves, stream, x):
+    """Every number times 1 + amplitude * a number in [-1, 1), inside of a closed domain."""
+    if not tensor.dtype.is_floating_point:
+        return tensor
+    tensor *= torch.empty_like(tensor).uniform_(1 - moves["amplitude"], 1 + moves["amplitude"], generator=stream)
+    return tensor.clamp_(*x["closed"]) if "closed" in x else tensor
+
+
+def distance(y, p):
+    """|p - y|; between numbers of different kinds (finite, infinite, NaN) infinity. bound_move() in C says the same."""
+    y, p = y.double(), p.double()
+    d = (p - y).abs_().float()
+    if d.numel() == 0 or torch.isfinite(d.max()):
+        return d
+    same = (y == p) | (y.isnan() & p.isnan())
+    return torch.where(torch.isfinite(d), d, torch.where(same & ~torch.isfinite(y), 0.0, float("inf")).float())
+
+
+def keep_pages():
+    """Tensors of megabytes come and go. From maps of their own each page would be cleared again, which takes longer than to compute."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    for option, value in ((-4, 0), (-1, 1 << 30), (-2, 1 << 26)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD
+        if mallopt:
+            mallopt(option, value)
 
 
 def answer(question, problems):
     tensors = read_inputs(question)
-    outputs, precision = compute(question, problems, tensors)
-    how = {DOUBLE: "in double", SINGLE: "in float", AS_IS: "in the types that it names"}[precision]
-    head = {"by": f"torch {torch.__version__} on the CPU, {how}"}
+    if not problems:
+        keep_pages()
+        problems["devices"] = devices()
+    answers, problem = attempt(question, problems, question["double"], lambda p: (compute(question, p, tensors), p))
+    device = "the CPU" if problem.where == "cpu" else torch.cuda.get_device_name(problem.where)
+    how = {DOUBLE: "in double", SINGLE: "in float", AS_IS: "in the types that it names"}[problem.precision]
+    head = {"by": f"torch {torch.__version__} on {device}, {how}", "plain": False}
+    if question.get("plain"):
+        question = {**question, "moves": None, "outputs": [{**x, "type": x["declared"]} for x in question["outputs"]]}
+        try:
+            answers += attempt(question, problems, False, lambda p: compute(question, p, tensors))
+            head["plain"] = True
+        except Refused:
+            pass  # the daemon judges without
     WIRE_OUT.write(json.dumps(head).encode() + b"\n")
-    for tensor in outputs:
+    for tensor in answers:
+        tensor = tensor.cpu()
         if tensor.numel():
             WIRE_OUT.write((ctypes.c_char * (tensor.numel() * tensor.element_size())).from_address(tensor.data_ptr()))
     WIRE_OUT.flush()

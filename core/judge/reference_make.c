@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/parallel_for.h"
 #include "core/context/host.h"
 #include "core/judge/bound.h"
 #include "core/judge/oracle.h"
@@ -63,27 +62,34 @@ static int64_t timeout_of(const struct making *m)
 	return round_is_all_integers(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
-static int ask(const struct making *m, const struct plan *plan, const struct trial_input *input, struct oracle_answer *ret_answer,
-	       struct err *e)
+/* Where some inputs move alike, only their fill knows which; all others are perturbed by the oracle itself, in the same exchange. */
+static bool oracle_moves(const struct making *m)
 {
-	struct oracle_question q = { .ctx = m->q->j->baseline,
-				     .plan = plan,
-				     .params = m->q->params,
-				     .input = input,
-				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
-				     .cancel = m->q->j->ev->cancel };
-	return oracle_ask(references_oracle(m->q->j->ev->references), &q, ret_answer, e);
+	enum plan_values v = m->q->values;
+	return truth_is_oracle(&m->truth) && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
 }
 
-/* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. */
+/* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. An oracle in double has
+ * itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates may. */
 static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
 {
 	int64_t start = clock_now();
 	if (t->worker)
 		return trial_execute(t, input, timeout_of(m), ret_ns, e);
+	bool first = m->r->output_count == 0;
+	struct oracle_question q = { .ctx = m->q->j->baseline,
+				     .plan = t->variant->plan,
+				     .params = m->q->params,
+				     .input = input,
+				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
+				     .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE,
+				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? PERTURBATIONS : 0,
+				     .amplitude = m->amplitude,
+				     .cancel = m->q->j->ev->cancel };
 	oracle_answer_fini(&m->answer);
-	int rc = ask(m, t->variant->plan, input, &m->answer, e);
-	*ret_ns = (uint64_t)(clock_now() - start);
+	int rc = oracle_ask(references_oracle(m->q->j->ev->references), &q, &m->answer, e);
+	if (ret_ns)
+		*ret_ns = (uint64_t)(clock_now() - start);
 	return rc;
 }
 
@@ -177,7 +183,11 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 			return rc;
 		if (m->r->resident)
 			continue;
-		raw->moved = MEM_NEW_N(float, o->elements + 1);
+		struct oracle_output none = { .bytes = NULL }, *asked = t->worker ? &none : &m->answer.outputs[k];
+		raw->moved = asked->moved ? asked->moved : MEM_NEW_N(float, o->elements + 1);
+		raw->baseline = raw->baseline_answer = asked->plain;
+		asked->moved = NULL;
+		asked->plain = NULL;
 	}
 	return 0;
 }
@@ -217,76 +227,42 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 	return rc;
 }
 
-/* The truths from perturbed inputs, and how each is used. */
-struct perturbed {
-	struct trial_input input;
-	enum wire_truth_step which;
-	struct oracle_answer answer;
-	struct err why;
-	int rc;
-};
-
-static size_t list_perturbed(const struct making *m, struct perturbed *ret_list)
-{
-	struct trial_input input = input_of(m);
-	size_t n = 0;
-	input.amplitude = m->amplitude;
-	for (input.perturbation = 1; input.perturbation <= PERTURBATIONS; input.perturbation++)
-		ret_list[n++] = (struct perturbed){ .input = input, .which = WIRE_TRUTH_MOVED };
-	input = input_of(m);
-	for (input.values = PLAN_SPECIAL_HIGH; m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW; input.values++)
-		ret_list[n++] = (struct perturbed){ .input = input, .which = WIRE_TRUTH_ABSORBED };
-	return n;
-}
-
-struct asking {
-	const struct making *m;
-	const struct plan *plan;
-	struct perturbed *list;
-};
-
-static void ask_one(void *arg, unsigned k)
-{
-	const struct asking *a = arg;
-	struct perturbed *p = &a->list[k];
-	p->rc = ask(a->m, a->plan, &p->input, &p->answer, &p->why);
-}
-
-/* Large arrays keep one process busy with copying alone, so the oracle is asked by several; for small ones none is worth its start. */
-static void ask_all(const struct making *m, const struct plan *plan, struct perturbed *list, size_t n)
-{
-	struct asking a = { m, plan, list };
-	uint64_t elements = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		elements += plan_is_input(&plan->buffers[i]) ? plan_buffer_logical(&plan->buffers[i]) : 0;
-	if (parallel_is_worth(elements))
-		parallel_each((unsigned)n, ask_one, &a);
-	else
-		for (unsigned i = 0; i < n; i++)
-			ask_one(&a, i);
-}
-
+/* The truths from perturbed inputs. */
 static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 {
-	struct perturbed list[PERTURBATIONS + PLAN_SPECIAL_LOW - PLAN_SPECIAL_HIGH + 1];
-	size_t n = list_perturbed(m, list);
+	struct trial_input input = input_of(m);
 	int rc = 0;
-	if (t->worker == NULL)
-		ask_all(m, t->variant->plan, list, n);
-	for (size_t i = 0; i < n; i++) {
-		struct perturbed *p = &list[i];
-		if (rc == 0 && p->rc < 0) {
-			rc = p->rc;
-			*e = p->why;
-		}
-		if (rc == 0 && t->worker)
-			rc = trial_execute(t, &p->input, timeout_of(m), NULL, e);
-		oracle_answer_fini(&m->answer);
-		m->answer = p->answer;
+	input.amplitude = m->amplitude;
+	for (input.perturbation = 1; rc == 0 && !oracle_moves(m) && input.perturbation <= PERTURBATIONS; input.perturbation++) {
+		rc = execute(m, t, &input, NULL, e);
 		if (rc == 0)
-			rc = add_perturbed(m, t, p->which, e);
+			rc = add_perturbed(m, t, WIRE_TRUTH_MOVED, e);
+	}
+	input = input_of(m);
+	for (input.values = PLAN_SPECIAL_HIGH; rc == 0 && m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW;
+	     input.values++) {
+		rc = execute(m, t, &input, NULL, e);
+		if (rc == 0)
+			rc = add_perturbed(m, t, WIRE_TRUTH_ABSORBED, e);
 	}
 	return rc;
+}
+
+/* By how much inputs are perturbed, relative to each; 0: nothing can be. */
+static double amplitude_of(const struct making *m, const struct plan *plan)
+{
+	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
+	bool any = false, exact = round_is_exact(m->q->values);
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
+			continue;
+		any = true;
+		exact = exact && plan_values_apply(b, m->q->values);
+		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
+	}
+	/* Integers decide exactly; what a domain without integers holds does not. */
+	return any && !exact ? amplitude : 0;
 }
 
 static int run_truth(struct making *m, struct err *e)
@@ -301,6 +277,7 @@ static int run_truth(struct making *m, struct err *e)
 		return rc;
 	if (!asks && (rc = trial_begin(&t, m->q->process, &v, e)) < 0)
 		goto out;
+	m->amplitude = amplitude_of(m, v.plan);
 	rc = execute(m, &t, &input, &m->r->execute_ns, e);
 	if (rc == 0)
 		rc = fetch_truth(m, &t, e);
@@ -308,19 +285,6 @@ static int run_truth(struct making *m, struct err *e)
 		m->r->by = m->answer.by;
 		m->answer.by = NULL;
 	}
-	/* 0: nothing can be perturbed. */
-	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
-	bool any = false, exact = round_is_exact(m->q->values);
-	for (size_t i = 0; i < v.plan->buffer_count; i++) {
-		const struct plan_buffer *b = &v.plan->buffers[i];
-		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
-			continue;
-		any = true;
-		exact = exact && plan_values_apply(b, m->q->values);
-		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
-	}
-	/* Integers decide exactly; what a domain without integers holds does not. */
-	m->amplitude = any && !exact ? amplitude : 0;
 	if (rc == 0 && m->amplitude > 0)
 		rc = run_perturbed(m, &t, e);
 	if (!asks)
@@ -574,31 +538,6 @@ static int run_baseline(struct making *m, struct err *e)
 	return rc;
 }
 
-/* An oracle in double has itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates
- * may. Code that cannot run so has nothing beside it. */
-static int run_oracle_plain(struct making *m, struct err *e)
-{
-	const struct reference_making *q = m->q;
-	struct trial_input input = input_of(m);
-	struct plan *plan = NULL;
-	struct oracle_question question = { q->j->baseline, NULL, q->params, &input, false, q->j->ev->cancel };
-	int rc = host_run(q->j->baseline, q->params, q->j->facts, &plan, e);
-	oracle_answer_fini(&m->answer);
-	question.plan = plan;
-	if (rc == 0)
-		rc = oracle_ask(references_oracle(q->j->ev->references), &question, &m->answer, e);
-	if (rc == -ERR_INTERNAL) {
-		*e = (struct err)ERR_INIT;
-		rc = 0;
-	}
-	for (size_t k = 0; rc == 0 && k < m->answer.count; k++) {
-		m->raw[k].baseline = m->raw[k].baseline_answer = m->answer.outputs[k].bytes;
-		m->answer.outputs[k].bytes = NULL;
-	}
-	plan_free(plan);
-	return rc;
-}
-
 /* What the baseline's plan says: whether the arrays of these sizes should stay on the device, and what products may round. */
 static int look_at_plan(struct making *m, struct err *e)
 {
@@ -633,8 +572,6 @@ static int make(struct making *m, struct err *e)
 	bool alone = m->truth.kind == TRUTH_BASELINE || truth_is_oracle(&m->truth);
 	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);
-	if (rc == 0 && m->truth.kind == TRUTH_ORACLE_DOUBLE)
-		rc = run_oracle_plain(m, e);
 	for (size_t k = 0; rc == 0 && alone && k < m->r->output_count; k++)
 		rc = make_bounds(m, NULL, k, e);
 	return rc < 0 ? rc : judge_reference(m, e);

@@ -464,59 +464,58 @@ static char *reason(const struct err *why)
 	return mem_fmt("in double it does not compile: %.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* The oracle's outputs on declared values. */
-static int ask(const struct choosing *c, const struct plan *plan, bool in_double, struct outputs *ret_outputs, struct err *e)
+static struct outputs outputs_of(const struct oracle_answer *a, const struct plan *plan, bool plain)
 {
-	struct trial_input input = { .seed = 1 };
-	struct oracle_question q = { c->j->baseline, plan, c->params, &input, in_double, c->j->ev->cancel };
-	struct oracle_answer answer;
 	struct outputs out = { 0 };
-	size_t k = 0;
-	int rc = oracle_ask(references_oracle(c->j->ev->references), &q, &answer, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < plan->buffer_count; i++) {
+	for (size_t i = 0, k = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		if (!plan_is_output(b))
 			continue;
-		struct output o = { .name = mem_str(b->name), .type = b->type, .n = plan_buffer_logical(b) };
-		o.v = MEM_NEW_N(double, o.n + 1);
-		dtype_load_all(answer.outputs[k].type, answer.outputs[k].bytes, o.v, o.n);
-		*MEM_PUSH(out.at, out.count) = o;
-		k++;
+		const struct oracle_output *o = &a->outputs[k++];
+		struct output made = { .name = mem_str(b->name), .type = b->type, .n = o->elements };
+		made.v = MEM_NEW_N(double, made.n + 1);
+		dtype_load_all(plain ? o->declared : o->type, plain ? o->plain : o->bytes, made.v, made.n);
+		*MEM_PUSH(out.at, out.count) = made;
 	}
-	oracle_answer_fini(&answer);
-	*ret_outputs = out;
-	return 0;
+	return out;
 }
 
 /* In double where the code runs so and gives nothing else; a code that runs only in double is taken so. */
 static int choose_oracle(const struct choosing *c, struct truth *t, struct err *e)
 {
-	struct outputs in_double = { 0 }, plain = { 0 };
+	struct trial_input declared = { .seed = 1 };
+	struct oracle_question q = { .ctx = c->j->baseline,
+				     .params = c->params,
+				     .input = &declared,
+				     .in_double = true,
+				     .plain = true,
+				     .cancel = c->j->ev->cancel };
+	struct oracle *oracle = references_oracle(c->j->ev->references);
+	struct oracle_answer answer = { .count = 0 };
 	struct plan *plan = NULL;
 	struct err why = ERR_INIT;
 	int rc = host_run(c->j->baseline, c->params, c->j->facts, &plan, e);
 	if (rc < 0)
 		return rc;
-	rc = ask(c, plan, true, &in_double, &why);
-	if (rc == 0 || why.code == ERR_INTERNAL)
-		rc = ask(c, plan, false, &plain, e);
-	else
+	q.plan = plan;
+	rc = oracle_ask(oracle, &q, &answer, &why);
+	if (rc < 0 && why.code == ERR_INTERNAL) {
+		q.in_double = q.plain = false;
+		rc = oracle_ask(oracle, &q, &answer, e);
+	} else if (rc < 0) {
 		*e = why;
-	if (rc == 0 && why.code == ERR_NONE)
+	} else if (answer.count && answer.outputs[0].plain) {
+		struct outputs in_double = outputs_of(&answer, plan, false), plain = outputs_of(&answer, plan, true);
 		compare(&in_double, &plain, &why);
-	if (rc == -ERR_INTERNAL && why.code == ERR_NONE) {
-		*e = (struct err)ERR_INIT;
-		rc = 0;
+		outputs_fini(&in_double);
+		outputs_fini(&plain);
 	}
 	if (rc == 0)
 		*t = (struct truth){ .kind = why.code == ERR_NONE ? TRUTH_ORACLE_DOUBLE : TRUTH_ORACLE,
 				     .ctx = context_ref(c->j->baseline),
 				     .params = params_copy(c->params),
 				     .why = why.code == ERR_NONE ? NULL : mem_str(why.text) };
-	outputs_fini(&in_double);
-	outputs_fini(&plain);
+	oracle_answer_fini(&answer);
 	plan_free(plan);
 	return rc;
 }

@@ -297,9 +297,9 @@ static int library_files(const struct export_request *q, const char *name, struc
 	static const struct {
 		const char *template, *file;
 	} plain[] = { { "header.h.in", "%s.h" },
-		    { "op.py.in", "%s.py" },
-		    { "kernels.py.in", "%s_kernels.py" },
-		    { "CMakeLists.txt.in", "CMakeLists.txt" } };
+		      { "op.py.in", "%s.py" },
+		      { "kernels.py.in", "%s_kernels.py" },
+		      { "CMakeLists.txt.in", "CMakeLists.txt" } };
 	struct export_word words[WORDS];
 	struct buf text = BUF_INIT;
 	size_t count = make_words(q, name, words);
