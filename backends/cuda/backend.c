@@ -52,27 +52,15 @@ out:
 }
 
 /* --- tensor maps -------------------------------------------------------------------------------------------------------- */
-static int map_type(enum dtype t)
-{
-	switch (t) {
-	case DTYPE_I8:
-	case DTYPE_U8:
-	case DTYPE_E4M3:
-	case DTYPE_E5M2: return CU_TENSOR_MAP_DATA_TYPE_UINT8; /* bytes are only moved */
-	case DTYPE_I16:
-	case DTYPE_U16: return CU_TENSOR_MAP_DATA_TYPE_UINT16;
-	case DTYPE_I32: return CU_TENSOR_MAP_DATA_TYPE_INT32;
-	case DTYPE_U32: return CU_TENSOR_MAP_DATA_TYPE_UINT32;
-	case DTYPE_I64: return CU_TENSOR_MAP_DATA_TYPE_INT64;
-	case DTYPE_U64: return CU_TENSOR_MAP_DATA_TYPE_UINT64;
-	case DTYPE_F16: return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
-	case DTYPE_BF16: return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
-	case DTYPE_F32: return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
-	case DTYPE_F64: return CU_TENSOR_MAP_DATA_TYPE_FLOAT64;
-	case DTYPE_COUNT: break;
-	}
-	return -1;
-}
+static const int map_types[DTYPE_COUNT] = {
+	[DTYPE_I8] = CU_TENSOR_MAP_DATA_TYPE_UINT8,    [DTYPE_U8] = CU_TENSOR_MAP_DATA_TYPE_UINT8, /* bytes are only moved */
+	[DTYPE_E4M3] = CU_TENSOR_MAP_DATA_TYPE_UINT8,  [DTYPE_E5M2] = CU_TENSOR_MAP_DATA_TYPE_UINT8,
+	[DTYPE_I16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,  [DTYPE_U16] = CU_TENSOR_MAP_DATA_TYPE_UINT16,
+	[DTYPE_I32] = CU_TENSOR_MAP_DATA_TYPE_INT32,   [DTYPE_U32] = CU_TENSOR_MAP_DATA_TYPE_UINT32,
+	[DTYPE_I64] = CU_TENSOR_MAP_DATA_TYPE_INT64,   [DTYPE_U64] = CU_TENSOR_MAP_DATA_TYPE_UINT64,
+	[DTYPE_F16] = CU_TENSOR_MAP_DATA_TYPE_FLOAT16, [DTYPE_BF16] = CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+	[DTYPE_F32] = CU_TENSOR_MAP_DATA_TYPE_FLOAT32, [DTYPE_F64] = CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+};
 
 static int map_swizzle(unsigned bytes)
 {
@@ -95,7 +83,7 @@ static int encode_map(const struct backend_run *run, struct gpu_set *set, size_t
 			       d->facts.driver);
 	/* strides[0] is implied by the element type: the driver's list starts with dimension 1. */
 	result = d->api.tensor_map(
-		&set->maps[i], map_type(m->type), m->rank, (void *)(uintptr_t)set->buffers[m->buffer], m->dims, m->strides + 1,
+		&set->maps[i], map_types[m->type], m->rank, (void *)(uintptr_t)set->buffers[m->buffer], m->dims, m->strides + 1,
 		m->box, every_element, CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(m->swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
 		m->fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 	if (result == GPU_INVALID_VALUE)
@@ -170,20 +158,16 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	struct backend_run *run = MEM_NEW(struct backend_run);
 	struct gpu_module module = { .kernels = NULL };
 	bool library = plan_is_library(plan);
-	int rc;
+	int rc = 0;
 
 	*run = (struct backend_run){ .device = device, .plan = plan, .binary = library ? NULL : binary, .binary_len = len };
-	if (library)
-		rc = cuda_gemm_new(device, plan, &run->gemm, e);
-	else if (!(rc = cuda_object_read(binary, len, &module, e)))
+	if (library && !(rc = cuda_gemm_new(device, plan, &run->gemm, e)))
+		rc = gpu_run_add_set(run, e);
+	if (!library && !(rc = cuda_object_read(binary, len, &module, e)))
 		rc = gpu_run_load(run, binary, &module, e);
 	for (size_t i = 0; i < plan->op_count && !rc; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
 			rc = set_function(run, &plan->ops[i].launch, run->functions[i], e);
-	if (!rc)
-		rc = gpu_run_add_set(run, e);
-	if (!rc && !library)
-		rc = gpu_run_write_tables(run, e);
 	/* A library's algorithm is searched and recorded at the first execution, because the search needs the inputs. */
 	if (!rc && !library)
 		rc = record(run, e);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/diagnostic.h"
 #include "base/mem.h"
 
 static bool has_any(const char *line, const char *const *parts, size_t count)

@@ -262,7 +262,7 @@ static gpu_result time_one(const struct cuda_gemm *g, int which, int samples, co
 	for (int i = 0; i < samples && result == GPU_SUCCESS; i++) {
 		result = d->api.memory_set(d->flush, 0, d->flush_bytes, d->stream);
 		if (result == GPU_SUCCESS)
-			result = gpu_device_window_begin(d);
+			result = d->api.event_record(d->start, d->stream);
 		if (result == GPU_SUCCESS && issue(g, which, buffers) != CUBLAS_STATUS_SUCCESS)
 			return GPU_SUCCESS;
 		if (result == GPU_SUCCESS)

@@ -105,7 +105,7 @@ static int configure(struct sampling *s, double ns, struct err *e)
 static gpu_result execute_once(const struct backend_run *run, float *ret_ms)
 {
 	size_t op;
-	gpu_result result = gpu_device_window_begin(run->device);
+	gpu_result result = run->device->api.event_record(run->device->start, run->device->stream);
 	if (result == GPU_SUCCESS)
 		result = gpu_submit_plan(run, &run->sets[run->current], &op);
 	return result == GPU_SUCCESS ? gpu_device_window_end(run->device, ret_ms) : result;

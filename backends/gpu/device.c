@@ -94,11 +94,6 @@ gpu_result gpu_device_flush(struct backend_device *device)
 	return device->flush ? GPU_SUCCESS : device->api.memory_alloc(&device->flush, device->flush_bytes);
 }
 
-gpu_result gpu_device_window_begin(const struct backend_device *device)
-{
-	return device->api.event_record(device->start, device->stream);
-}
-
 gpu_result gpu_device_window_end(const struct backend_device *device, float *ret_ms)
 {
 	gpu_result result = device->api.event_record(device->end, device->stream);

@@ -1,5 +1,5 @@
-/* diagnostic: see diagnostic.h. */
-#include "backends/gpu/diagnostic.h"
+/* diagnostic: see gpu.h. */
+#include "backends/gpu/gpu.h"
 
 #include <ctype.h>
 #include <stdlib.h>

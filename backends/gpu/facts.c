@@ -60,7 +60,8 @@ void gpu_facts_peaks(const struct gpu_driver *d, int device, const struct gpu_at
 	f->peak_tensor_tf32 = cycles * rates->tensor_tf32 * 2;
 }
 
-int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count, struct err *e)
+int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count,
+		      struct err *e)
 {
 	int count = 0, rc = 0;
 	d->device_count(&count);

@@ -77,7 +77,8 @@ void gpu_facts_peaks(const struct gpu_driver *d, int device, const struct gpu_at
 /* Describes the device with that index: each vendor's own function. */
 typedef int gpu_describe(const struct gpu_driver *d, uint32_t index, struct facts *ret_facts, struct err *e);
 /* Every device of a driver. The list belongs to the caller. */
-int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count, struct err *e);
+int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count,
+		      struct err *e);
 
 /* --- module.c: what a compiled binary says about its kernels. cuda/object.c and hip/object.c read it from their vendor's format. */
 
@@ -193,5 +194,29 @@ int gpu_compile_binary(struct gpu_compilation *c, const char *compiler, const ch
 int gpu_compile_check(struct gpu_compilation *c, struct err *e);
 /* Frees everything, and unless rc is an error hands out c->to with the log. Returns rc. */
 int gpu_compile_end(struct gpu_compilation *c, int rc, struct wire_compiled *ret_compiled);
+
+/* --- diagnostic.c: a compiler's messages, put into the order and form in which a person or a model reads them. cuda/, hip/ and hlsl/ take
+ * their compiler's log apart; this prints what they found. */
+
+/* CONTINUES: a quoted line or note that belongs to the message before it. */
+enum gpu_severity { GPU_CONTINUES, GPU_ERROR, GPU_WARNING };
+
+struct gpu_message {
+	enum gpu_severity severity;
+	char *text;
+};
+struct gpu_messages {
+	struct gpu_message *list;
+	size_t count;
+};
+
+/* The next line of a text as fresh memory, without its end; NULL at the end of the text. Moves *io_at. */
+char *gpu_diagnostic_line(const char **io_at);
+void gpu_diagnostic_add(struct gpu_messages *m, enum gpu_severity severity, char *take_text);
+/* Appends the errors, then (unless errors_only) the warnings, each with its continuations. Control characters become '?'. */
+void gpu_diagnostic_print(const struct gpu_messages *m, bool errors_only, struct buf *out);
+void gpu_diagnostic_fini(struct gpu_messages *m);
+/* Line `number` (from 1) of the region "macros" or "device" as fresh text; NULL when `file` is neither or has no such line. */
+char *gpu_diagnostic_source(const struct wire_compile *request, const char *file, unsigned number);
 
 #endif

@@ -54,7 +54,11 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 		if (result != GPU_SUCCESS)
 			return gpu_device_fail(d, result, "looking up a kernel", e);
 	}
-	return 0;
+	int rc = gpu_run_add_set(run, e);
+	for (size_t i = 0; i < plan->buffer_count && !rc; i++)
+		if (plan->buffers[i].role == PLAN_TABLE)
+			rc = gpu_run_write(run, (unsigned)i, 0, plan->buffers[i].table, plan->buffers[i].bytes, e);
+	return rc;
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
@@ -310,16 +314,6 @@ int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "filling a buffer", e);
 }
 
-int gpu_run_write_tables(struct backend_run *run, struct err *e)
-{
-	int rc = 0;
-
-	for (size_t i = 0; i < run->plan->buffer_count && !rc; i++)
-		if (run->plan->buffers[i].role == PLAN_TABLE)
-			rc = gpu_run_write(run, (unsigned)i, 0, run->plan->buffers[i].table, run->plan->buffers[i].bytes, e);
-	return rc;
-}
-
 /* --- timed execution ------------------------------------------------------------------------------------------------------ */
 /* Submits one execution on a set. */
 static gpu_result submit(const struct backend_run *run, const struct gpu_set *set)
@@ -333,7 +327,7 @@ static gpu_result submit(const struct backend_run *run, const struct gpu_set *se
 static gpu_result window(const struct backend_run *run, const struct gpu_set *set, uint32_t times, double *io_ns)
 {
 	const struct backend_device *d = run->device;
-	gpu_result result = gpu_device_window_begin(d);
+	gpu_result result = d->api.event_record(d->start, d->stream);
 	float ms = 0;
 
 	for (uint32_t i = 0; i < times && result == GPU_SUCCESS; i++)

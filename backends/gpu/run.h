@@ -51,8 +51,7 @@ int gpu_device_start(struct backend_device *device, size_t flush_min, struct err
 void gpu_device_close(struct backend_device *device);
 /* Makes sure that there is scratch to flush the caches with. */
 gpu_result gpu_device_flush(struct backend_device *device);
-/* Marks the start of a timed window on the stream; the end waits for all work in it. */
-gpu_result gpu_device_window_begin(const struct backend_device *device);
+/* Ends the timed window that began when `start` was recorded, and waits for all work in it. */
 gpu_result gpu_device_window_end(const struct backend_device *device, float *ret_ms);
 /* Copy between host and device, after all work on the stream, and wait. */
 gpu_result gpu_device_write(const struct backend_device *device, gpu_address to, const void *from, size_t bytes);
@@ -110,13 +109,11 @@ struct backend_run {
 	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 };
 
-/* Checks the launches against the binary's kernels and the device, loads the binary and looks its functions up. -ERR_INPUT,
- * -ERR_PRUNED or -ERR_UNSUPPORTED when a launch does not fit. */
+/* Checks the launches against the binary's kernels and the device, loads the binary, looks its functions up, allocates the first set and
+ * writes the plan's tables into it. -ERR_INPUT, -ERR_PRUNED or -ERR_UNSUPPORTED when a launch or the buffers do not fit. */
 int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_module *module, struct err *e);
 /* Allocates the next set, sets[set_count], which counts when it is recorded. -ERR_PRUNED when it does not fit into memory. */
 int gpu_run_add_set(struct backend_run *run, struct err *e);
-/* Writes the plan's tables into the current set. */
-int gpu_run_write_tables(struct backend_run *run, struct err *e);
 /* Records the plan's operations on the set that was added: checks cooperative launches against the device's occupancy, and
  * makes a graph where the device has graphs. */
 int gpu_run_record(struct backend_run *run, struct err *e);

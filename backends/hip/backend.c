@@ -55,10 +55,6 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	if (!rc)
 		rc = gpu_run_load(run, binary, &module, e);
 	if (!rc)
-		rc = gpu_run_add_set(run, e);
-	if (!rc)
-		rc = gpu_run_write_tables(run, e);
-	if (!rc)
 		rc = gpu_run_record(run, e);
 	gpu_module_fini(&module);
 	if (rc)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/diagnostic.h"
 #include "base/mem.h"
 
 static bool starts(const char *at, const char *part)

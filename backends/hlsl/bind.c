@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/diagnostic.h"
+#include "backends/gpu/gpu.h"
 #include "base/lex.h"
 #include "base/mem.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/gpu/diagnostic.h"
+#include "backends/gpu/gpu.h"
 #include "backends/hlsl/glslang.h"
 #include "base/clock.h"
 #include "base/mem.h"

@@ -330,63 +330,53 @@ enum {
 	GRID_ALWAYS = 65535 /* blocks in each dimension that every device allows */
 };
 
-/* Names, types and roles bind arguments; extents and values only matter to execution. */
-static struct plan_buffer buffer_form(const struct plan_buffer *b)
-{
-	struct plan_buffer form = {
-		.name = mem_str(b->name), .type = b->type, .role = b->role, .rank = 1, .dims = { 1 }, .ld = 1, .bytes = BUFFER_BYTES
-	};
-	if (b->role == PLAN_TABLE)
-		form.table = mem_new(BUFFER_BYTES, 1);
-	return form;
-}
-
-static struct plan_map map_form(const struct plan_map *m)
-{
-	return (struct plan_map){ .buffer = m->buffer,
-				  .type = m->type,
-				  .rank = 1,
-				  .dims = { 1 },
-				  .box = { m->box[0] },
-				  .swizzle = m->swizzle,
-				  .fill_nan = m->fill_nan };
-}
-
-/* A grid matters where a check could refuse it: beyond a limit, or not divisible by a cluster. */
-static bool grid_matters(const struct plan_launch *l)
-{
-	for (int i = 0; i < 3; i++)
-		if (l->grid[i] > GRID_ALWAYS || l->cluster[i] > 1)
-			return true;
-	return false;
-}
-
-static struct plan_launch launch_form(const struct plan_launch *l, bool with_grids)
-{
-	struct plan_launch form = *l;
-	form.kernel = mem_str(l->kernel);
-	if (!with_grids && !grid_matters(l))
-		form.grid[0] = form.grid[1] = form.grid[2] = 1;
-	form.args = MEM_NEW_N(struct plan_arg, l->arg_count);
-	for (size_t i = 0; i < l->arg_count; i++)
-		form.args[i] = (struct plan_arg){ .name = l->args[i].name ? mem_str(l->args[i].name) : NULL,
-						  .kind = l->args[i].kind,
-						  .index = l->args[i].index,
-						  .type = l->args[i].type };
-	return form;
-}
-
 struct plan *plan_form(const struct plan *plan, bool with_grids)
 {
 	struct plan *form = plan_new();
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		*MEM_PUSH(form->buffers, form->buffer_count) = buffer_form(&plan->buffers[i]);
-	for (size_t i = 0; i < plan->map_count; i++)
-		*MEM_PUSH(form->maps, form->map_count) = map_form(&plan->maps[i]);
-	for (size_t i = 0; i < plan->op_count; i++)
-		if (plan->ops[i].kind == PLAN_OP_LAUNCH)
-			*MEM_PUSH(form->ops, form->op_count) =
-				(struct plan_op){ .kind = PLAN_OP_LAUNCH, .launch = launch_form(&plan->ops[i].launch, with_grids) };
+	/* Names, types and roles bind arguments; extents and values only matter to execution. */
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		*MEM_PUSH(form->buffers, form->buffer_count) =
+			(struct plan_buffer){ .name = mem_str(b->name),
+					      .type = b->type,
+					      .role = b->role,
+					      .rank = 1,
+					      .dims = { 1 },
+					      .ld = 1,
+					      .bytes = BUFFER_BYTES,
+					      .table = b->role == PLAN_TABLE ? mem_new(BUFFER_BYTES, 1) : NULL };
+	}
+	for (size_t i = 0; i < plan->map_count; i++) {
+		const struct plan_map *m = &plan->maps[i];
+		*MEM_PUSH(form->maps, form->map_count) = (struct plan_map){ .buffer = m->buffer,
+									    .type = m->type,
+									    .rank = 1,
+									    .dims = { 1 },
+									    .box = { m->box[0] },
+									    .swizzle = m->swizzle,
+									    .fill_nan = m->fill_nan };
+	}
+	for (size_t i = 0; i < plan->op_count; i++) {
+		struct plan_op op = plan->ops[i];
+		struct plan_launch *l = &op.launch;
+		bool matters =
+			with_grids; /* a grid does where a check could refuse it: beyond a limit, or not divisible by a cluster */
+		if (op.kind != PLAN_OP_LAUNCH)
+			continue;
+		for (int k = 0; k < 3; k++)
+			matters |= l->grid[k] > GRID_ALWAYS || l->cluster[k] > 1;
+		for (int k = 0; k < 3 && !matters; k++)
+			l->grid[k] = 1;
+		const struct plan_arg *args = l->args;
+		l->kernel = mem_str(l->kernel);
+		l->args = MEM_NEW_N(struct plan_arg, l->arg_count);
+		for (size_t k = 0; k < l->arg_count; k++)
+			l->args[k] = (struct plan_arg){ .name = args[k].name ? mem_str(args[k].name) : NULL,
+							.kind = args[k].kind,
+							.index = args[k].index,
+							.type = args[k].type };
+		*MEM_PUSH(form->ops, form->op_count) = op;
+	}
 	return form;
 }
 

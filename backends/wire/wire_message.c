@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/hash.h"
 
 /* One row a line. */
 /* clang-format off */
@@ -88,18 +87,10 @@ const struct wire_table wire_content_table = WIRE_TABLE("output content", wire_c
 
 /* --- comparing ---------------------------------------------------------------------------------------------------- */
 
-static int check_compare(const void *message, struct err *e)
-{
-	const struct wire_compare *m = message;
-	if (hash_valid(m->reference_hash))
-		return 0;
-	return err_set(e, ERR_NETWORK, "the compare message names no hash: '%s'", m->reference_hash);
-}
-
-const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, check_compare,
+const struct wire_table wire_compare_table = WIRE_TABLE("compare", wire_compare, NULL,
 	WIRE_ANY(wire_compare, run),
 	WIRE_ANY(wire_compare, output),
-	WIRE_CHARS(wire_compare, reference_hash),
+	WIRE_HASH(wire_compare, reference_hash),
 	WIRE_UP_TO(wire_compare, poison, 0xFF),
 	WIRE_UP_TO(wire_compare, want_type, DTYPE_COUNT - 1),
 	WIRE_STRUCT(wire_compare, judgement, &judgement_table),
@@ -190,14 +181,6 @@ const struct wire_table wire_adopt_table = WIRE_TABLE("adopt", wire_adopt, check
 	WIRE_LIST(wire_adopt, at, count, &share_table),
 	WIRE_POINTER(wire_adopt, plan, &plan_table));
 
-static int check_truth(const void *message, struct err *e)
-{
-	const struct wire_truth *m = message;
-	if (hash_valid(m->hash))
-		return 0;
-	return err_set(e, ERR_NETWORK, "the truth message names no hash: '%s'", m->hash);
-}
-
 static const struct wire_table shape_table = WIRE_TABLE("shape", bound_shape, NULL,
 	WIRE_RUN_OF(bound_shape, spacing, flushed, DBL_MAX));
 
@@ -207,11 +190,11 @@ static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits,
 	WIRE_UP_TO(bound_limits, has_baseline, 1),
 	WIRE_UP_TO(bound_limits, capped, 1));
 
-const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, check_truth,
+const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, NULL,
 	WIRE_ANY(wire_truth, run),
 	WIRE_ANY(wire_truth, output),
 	WIRE_UP_TO(wire_truth, step, WIRE_TRUTH_STEPS - 1),
-	WIRE_CHARS(wire_truth, hash),
+	WIRE_HASH(wire_truth, hash),
 	WIRE_STRUCT(wire_truth, limits, &limits_table),
 	WIRE_UP_TO(wire_truth, rough, 1));
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers are copied to the wire as they are in memory");
 _Static_assert(sizeof(size_t) == 8, "lengths are size_t in memory and 8 bytes on the wire");
 
@@ -104,16 +106,14 @@ size_t wire_get_count(struct wire_in *in, size_t element_min)
 int wire_end(const struct wire_in *in, const char *what, struct err *e)
 {
 	if (in->bad)
-		return err_set(
-			e, ERR_NETWORK,
-			"the %s message is cut short or holds an invalid value; daemon and worker must be the same "
-			"build of peakd",
-			what);
+		return err_set(e, ERR_NETWORK,
+			       "the %s message is cut short or holds an invalid value; daemon and worker must be the same "
+			       "build of peakd",
+			       what);
 	if (in->at != in->end)
-		return err_set(
-			e, ERR_NETWORK,
-			"the %s message has %zu bytes too many; daemon and worker must be the same build of peakd",
-			what, (size_t)(in->end - in->at));
+		return err_set(e, ERR_NETWORK,
+			       "the %s message has %zu bytes too many; daemon and worker must be the same build of peakd", what,
+			       (size_t)(in->end - in->at));
 	return 0;
 }
 
@@ -130,12 +130,8 @@ static const struct {
 
 static const struct wire_field u64_row = { .name = "number", .kind = WIRE_IS_NUMBER, .number = WIRE_U64, .count = 1 };
 static const struct wire_field text_row = { .name = "text", .kind = WIRE_IS_TEXT, .count = 1 };
-const struct wire_table wire_table_u64 = {
-	.name = "number", .size = sizeof(uint64_t), .fields = &u64_row, .field_count = 1
-};
-const struct wire_table wire_table_text = {
-	.name = "text", .size = sizeof(char *), .fields = &text_row, .field_count = 1
-};
+const struct wire_table wire_table_u64 = { .name = "number", .size = sizeof(uint64_t), .fields = &u64_row, .field_count = 1 };
+const struct wire_table wire_table_text = { .name = "text", .size = sizeof(char *), .fields = &text_row, .field_count = 1 };
 const struct wire_table wire_table_empty = { .name = "empty" };
 
 /* Bytes that a struct takes on the wire at least. */
@@ -282,7 +278,7 @@ static void get_chars(const struct wire_field *f, struct wire_in *in, uint8_t *a
 	const char *text = lent_text(in, &n);
 	if (n < f->count)
 		memcpy(at, text, n); /* the rest is zeros already */
-	else
+	if (n >= f->count || (f->hash && !hash_valid((const char *)at)))
 		in->bad = true;
 }
 

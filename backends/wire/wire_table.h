@@ -58,6 +58,7 @@ struct wire_field {
 	const char *name;
 	enum wire_kind kind;
 	enum wire_number number; /* NUMBER: its type in memory */
+	bool hash; /* CHARS: a valid hash (base/hash.h) */
 	bool same; /* LIST, BYTES: `length` belongs to an earlier row and must agree; absent bytes are NULL */
 	size_t offset;
 	size_t count;                /* elements of a fixed array, else 1; CHOICE: how many tables */
@@ -112,6 +113,8 @@ struct wire_table {
 #define WIRE_STRING(type, m) WIRE_ROW(type, m, WIRE_IS_TEXT, .length = 0)
 #define WIRE_CHARS(type, m) \
 	{ .name = #m, .kind = WIRE_IS_CHARS, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
+#define WIRE_HASH(type, m) \
+	{ .name = #m, .kind = WIRE_IS_CHARS, .hash = true, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
 #define WIRE_BYTES(type, m, n) WIRE_ROW(type, m, WIRE_IS_BYTES, .length = offsetof(struct type, n))
 #define WIRE_LENT(type, m, n) WIRE_ROW(type, m, WIRE_IS_LENT, .length = offsetof(struct type, n))
 #define WIRE_STRUCT(type, m, table) WIRE_ROW(type, m, WIRE_IS_STRUCT, .of = (table))

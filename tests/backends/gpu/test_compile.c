@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "backends/gpu/diagnostic.h"
 #include "base/mem.h"
 #include "tap.h"
 
