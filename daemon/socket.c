@@ -68,31 +68,33 @@ static int socket_folder(char **ret_folder, struct err *e)
 	return rc;
 }
 
-/* One name for one database, however its path is written and before it exists. */
-static char *real_name(const char *db)
+/* One name for one database, however its path is written and before it exists. A folder that is missing is a mistyped one. */
+static int real_name(const char *db, char **ret_name, struct err *e)
 {
-	/* The store makes a missing last folder, and the name must not change then. */
-	char *real = realpath(db, NULL), *copy = mem_str(db), *slash = strrchr(copy, '/');
-	if (real == NULL) {
-		if (slash)
-			*slash = '\0';
-		const char *name = slash == copy ? "/" : slash ? copy : ".";
-		mkdir(name, 0700);
-		char *folder = realpath(name, NULL);
-		real = mem_fmt("%s/%s", folder ? folder : copy, slash ? slash + 1 : db);
-		free(folder);
-	}
+	char *copy = mem_str(db), *slash = strrchr(copy, '/'), *folder = NULL;
+	int rc = 0;
+	*ret_name = realpath(db, NULL);
+	if (slash)
+		*slash = '\0';
+	const char *name = slash == copy ? "/" : slash ? copy : ".";
+	if (*ret_name == NULL && (folder = realpath(name, NULL)) == NULL)
+		rc = err_sys(e, errno, "%s: the database's folder %s cannot be used (mkdir makes it, --db names another file)", db,
+			     name);
+	if (folder)
+		*ret_name = mem_fmt("%s/%s", folder, slash ? slash + 1 : db);
+	free(folder);
 	free(copy);
-	return real;
+	return rc;
 }
 
 int socket_path(const char *db, char **ret_path, struct err *e)
 {
-	char *folder = NULL;
-	int rc = socket_folder(&folder, e);
+	char *folder = NULL, *name;
+	int rc = real_name(db, &name, e);
+	if (rc == 0 && (rc = socket_folder(&folder, e)) < 0)
+		free(name);
 	if (rc < 0)
 		return rc;
-	char *name = real_name(db);
 	struct hash hash = hash_text(name);
 	*ret_path = mem_fmt("%s/%.*s.sock", folder, HASH_PART, hash.hex);
 	free(name);

@@ -248,12 +248,13 @@ static bool read_entries(int pid, struct buf *out)
 	return out->len > 0;
 }
 
-static bool has_entry(const struct buf *entries, const char *entry)
+/* The value of a variable that the daemon was started with; NULL: it is not set there. */
+static const char *value_there(const struct buf *entries, const char *name, size_t n)
 {
 	for (size_t at = 0; at < entries->len; at += strnlen(entries->data + at, entries->len - at) + 1)
-		if (strcmp(entries->data + at, entry) == 0)
-			return true;
-	return false;
+		if (strncmp(entries->data + at, name, n) == 0 && entries->data[at + n] == '=')
+			return entries->data + at + n + 1;
+	return NULL;
 }
 
 void start_warn_environment(int fd)
@@ -264,20 +265,19 @@ void start_warn_environment(int fd)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && read_entries(peer.pid, &entries)) {
 		buf_addc(&entries, '\0');
 		for (char **entry = environ; *entry; entry++) {
-			const char *equals = strchr(*entry, '=');
+			size_t n = strcspn(*entry, "=");
+			const char *here = (*entry)[n] ? *entry + n + 1 : "", *there = value_there(&entries, *entry, n);
 			/* PEAKD_DB chose this daemon, so both agree on it. */
-			bool ours =
-				strncmp(*entry, "PEAKD_", 6) == 0 && strncmp(*entry, "PEAKD_DB=", 9) != 0 && equals && equals[1];
-			if (ours && !has_entry(&entries, *entry))
-				buf_addf(&names, "%s%.*s", names.len ? ", " : "", (int)strcspn(*entry, "="), *entry);
+			bool ours = strncmp(*entry, "PEAKD_", 6) == 0 && strncmp(*entry, "PEAKD_DB=", 9) != 0;
+			if (ours && *here && (there == NULL || strcmp(here, there) != 0))
+				buf_addf(&names, "%s%.*s %s", names.len ? ", " : "", (int)n, *entry,
+					 there && *there ? "has another value there" : "is not set there");
 		}
 	}
 	if (names.len)
 		fprintf(stderr,
-			"peakd: the daemon of this database (process %d) was started without this %s and does not see "
-			"it: end that process, or "
-			"wait until it has ended (20 s after its last client, when a command started it), and try "
-			"again\n",
+			"peakd: the daemon of this database (process %d) was started with another environment, which it keeps: %s. "
+			"`peakd stop` ends it, and the next command starts one with yours\n",
 			peer.pid, buf_text(&names));
 	buf_fini(&entries);
 	buf_fini(&names);

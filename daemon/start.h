@@ -9,7 +9,8 @@
  * user. It waits for a minute at most, and says so after ten seconds. -ERR_TIMEOUT, -ERR_NOT_FOUND for a socket without a daemon, or
  * -ERR_IO with the log's last line. */
 int start_connect(const char *db, int *ret_fd, struct err *e);
-/* Warns on stderr about PEAKD_… variables of this process that the daemon at the other end of the socket was started without. */
+/* Warns on stderr about PEAKD_… variables of this process that the daemon at the other end of the socket was started without, or with
+ * another value. */
 void start_warn_environment(int fd);
 
 #endif

@@ -41,6 +41,35 @@ static bool is_noise(const char *line)
 	return line[0] == '\0';
 }
 
+/* glslang's "device:5: 'X' : Expected " becomes "device:5: expected X", all else "device:5: X: unknown variable". free() */
+static char *reword(const char *line)
+{
+	int start = 0;
+	const char *open = sscanf(line, "%*[a-z]:%*u: %n", &start) >= 0 && start ? line + start : NULL;
+	const char *middle = open && *open == '\'' ? strstr(open, "' : ") : NULL;
+	if (middle == NULL)
+		return mem_str(line);
+	const char *what = middle + 4;
+	int n = (int)(middle - open - 1), end = (int)strlen(what);
+	while (end > 0 && what[end - 1] == ' ')
+		end--;
+	if (end == 8 && starts(what, "Expected"))
+		return mem_fmt("%.*sexpected %.*s before this, or on the line above", start, line, n, open + 1);
+	return mem_fmt("%.*s%.*s: %.*s", start, line, n, open + 1, end, what);
+}
+
+/* Whether the text has an error of this line's place already: what follows is a consequence. */
+static bool has_place(const struct buf *out, const char *line)
+{
+	int start = 0;
+	if (sscanf(line, "%*[a-z]:%*u:%n", &start) < 0 || start == 0)
+		return false;
+	char *place = mem_fmt("\n%.*s", start, line);
+	bool has = starts(buf_text(out), place + 1) || strstr(buf_text(out), place);
+	free(place);
+	return has;
+}
+
 /* Appends a line that the text does not have yet, and below it the source line that it is about. */
 static void add_once(struct buf *out, const struct wire_compile *request, const char *line)
 {
@@ -57,14 +86,17 @@ static void add_once(struct buf *out, const struct wire_compile *request, const 
 	free(whole);
 }
 
-/* Appends the lines with (or without) "ERROR:", each once, without glslang's prefixes. */
+/* Appends the lines with (or without) "ERROR:", each once, without glslang's prefixes, and one error a place. */
 static void add_lines(struct buf *out, const struct wire_compile *request, const char *log, bool errors, bool noise)
 {
 	char *line;
 	while ((line = gpu_diagnostic_line(&log))) {
 		bool prefixed = starts(line, "ERROR: ") || starts(line, "WARNING: ");
-		if (starts(line, "ERROR:") == errors && (noise || !is_noise(line)))
-			add_once(out, request, prefixed ? strchr(line, ' ') + 1 : line);
+		const char *bare = prefixed ? strchr(line, ' ') + 1 : line;
+		char *plain = reword(bare);
+		if (starts(line, "ERROR:") == errors && (noise || !is_noise(line)) && !(errors && has_place(out, bare)))
+			add_once(out, request, plain);
+		free(plain);
 		free(line);
 	}
 }
@@ -84,6 +116,26 @@ static void add_stop(struct buf *out, const struct wire_compile *request, const 
 	}
 }
 
+static bool is_name(const char *text, const char *name, size_t n)
+{
+	return text && strlen(text) == n && memcmp(text, name, n) == 0;
+}
+
+/* Whether an array has this name, or a launch passes a value of it. */
+static bool is_known(const struct plan *plan, const char *name, size_t n)
+{
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (is_name(plan->buffers[i].name, name, n))
+			return true;
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct plan_launch *l = &plan->ops[i].launch;
+		for (size_t k = 0; plan->ops[i].kind == PLAN_OP_LAUNCH && k < l->arg_count; k++)
+			if (is_name(l->args[k].name, name, n))
+				return true;
+	}
+	return false;
+}
+
 static int refused(const struct wire_compile *request, const char *kernel, const char *log, struct err *e)
 {
 	struct buf text = BUF_INIT;
@@ -93,7 +145,10 @@ static int refused(const struct wire_compile *request, const char *kernel, const
 	if (text.len == 0) /* nothing but what is usually noise */
 		add_lines(&text, request, log, true, true);
 	add_lines(&text, request, log, false, false);
-	if (strstr(log, "unknown variable"))
+	const char *unknown = strstr(log, "' : unknown variable"), *name = unknown;
+	while (name && name > log && name[-1] != '\'')
+		name--;
+	if (unknown && is_known(request->plan, name, (size_t)(unknown - name)))
 		add_once(&text, request,
 			 "for each launch, all kernels of the code are compiled with the names of what that launch passes: "
 			 "pass each launch what any kernel uses");

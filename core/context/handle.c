@@ -129,7 +129,7 @@ const char *handle_describe(lua_State *L, int index)
 					       : lua_pushfstring(L, "number %f", lua_tonumber(L, index));
 	if (lua_type(L, index) == LUA_TSTRING && lua_rawlen(L, index) < 40)
 		return lua_pushfstring(L, "\"%s\"", lua_tostring(L, index));
-	return lua_pushstring(L, luaL_typename(L, index));
+	return lua_pushstring(L, lua_isnil(L, index) ? "no value" : luaL_typename(L, index));
 }
 
 /* The number at `index`, typed scalars included; VALUE_NONE for anything else. */

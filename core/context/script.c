@@ -7,12 +7,14 @@
 #include "core/context/script.h"
 
 #include <lauxlib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/suggest.h"
 
 enum { HOOK_EVERY = 100, LINE_SHOWN = 100 };
 enum stop { STOP_NONE, STOP_WORK, STOP_TIME, STOP_PRUNED };
@@ -27,7 +29,8 @@ struct script {
 	int64_t cpu_start; /* thread's processor time, ns */
 	int64_t checked;   /* monotonic time of the last look at it */
 	enum stop stop;
-	char *why; /* STOP_PRUNED */
+	char *why;                     /* STOP_PRUNED */
+	char missing[SUGGEST_MAX + 1]; /* the undefined name that was read last; "" for none */
 };
 
 static struct script *script_of(lua_State *L)
@@ -91,6 +94,16 @@ static void hook(lua_State *L, lua_Debug *ar)
 	script_charge(L, HOOK_EVERY);
 }
 
+/* A name that nothing defines is nil, as ever in Lua, but an error that follows from it names it. */
+static int note_missing(lua_State *L)
+{
+	struct script *s = script_of(L);
+	if (lua_type(L, 2) == LUA_TSTRING)
+		snprintf(s->missing, sizeof s->missing, "%s", lua_tostring(L, 2));
+	lua_pushnil(L);
+	return 1;
+}
+
 struct script *script_new(const char *name, void *owner)
 {
 	struct script *s = MEM_NEW(struct script);
@@ -103,6 +116,12 @@ struct script *script_new(const char *name, void *owner)
 	s->cpu_start = cpu_now();
 	s->checked = clock_now();
 	lua_sethook(s->L, hook, LUA_MASKCOUNT, HOOK_EVERY);
+	lua_pushglobaltable(s->L);
+	lua_createtable(s->L, 0, 1);
+	lua_pushcfunction(s->L, note_missing);
+	lua_setfield(s->L, -2, "__index");
+	lua_setmetatable(s->L, -2);
+	lua_pop(s->L, 1);
 	return s;
 }
 
@@ -173,6 +192,25 @@ static const char *advice(const struct script *s, const char *message)
 	return found;
 }
 
+/* "; nothing is called BQ here (did you mean BX?)" where the error follows from an undefined name. */
+static void add_missing(struct script *s, struct err *e)
+{
+	struct suggest near;
+	if (!s->missing[0] || (!strstr(e->text, "nil") && !strstr(e->text, "no value")))
+		return;
+	suggest_init(&near, s->missing);
+	lua_pushglobaltable(s->L);
+	for (lua_pushnil(s->L); lua_next(s->L, -2); lua_pop(s->L, 1))
+		if (lua_type(s->L, -2) == LUA_TSTRING)
+			suggest_offer(&near, lua_tostring(s->L, -2));
+	lua_pop(s->L, 1);
+	const char *best = suggest_best(&near);
+	char *text = mem_str(e->text);
+	err_set(e, e->code, "%s; nothing is called %s here%s%s%s", text, s->missing, best ? " (did you mean " : "",
+		best ? best : "", best ? "?)" : "");
+	free(text);
+}
+
 static int finish(struct script *s, int status, struct err *e)
 {
 	if (status == LUA_OK)
@@ -196,7 +234,9 @@ static int finish(struct script *s, int status, struct err *e)
 	if (strncmp(message, s->name, n) == 0 && message[n] == ':') {
 		int line = atoi(message + n + 1);
 		const char *rest = strchr(message + n + 1, ':');
-		return err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
+		int rc = err_set(e, ERR_INPUT, "%s, line %d:%s%s", s->name, line, rest ? rest + 1 : "", advice(s, message));
+		add_missing(s, e);
+		return rc;
 	}
 	return err_set(e, ERR_INPUT, "%s: %s", s->name, message);
 }

@@ -51,7 +51,7 @@ struct tuned_size {
 	char *size;
 	char *best; /* the winner's tuning parameters */
 	double median_ns;
-	double gflops;        /* NAN where the context declares no flops */
+	double gflops, gbs;   /* NAN where the context declares no flops, no bytes */
 	double value;         /* of the objective that was asked for; NAN: none was */
 	char *unproven;       /* why the figure may not be quoted; NULL */
 	int64_t evidence;     /* validation of the winner; 0: none */
@@ -71,6 +71,7 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct tuned_size, size, TEXT), .say = "%: " },
 	{ LAYOUT_AT(struct tuned_size, median_ns, REAL), .unit = "ns", .say = "best %" },
 	{ LAYOUT_AT(struct tuned_size, gflops, REAL), .say = " (% GFLOP/s)" },
+	{ LAYOUT_AT(struct tuned_size, gbs, REAL), .say = " (% GB/s)" },
 	{ LAYOUT_AT(struct tuned_size, best, TEXT), .say = " with %;" },
 	{ LAYOUT_AT(struct tuned_size, value, REAL), .say = " objective %;", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct tuned_size, unproven, TEXT), .say = " NOT VALIDATED (%);" },
@@ -235,6 +236,7 @@ static void describe(const struct context *ctx, const struct tune_result *t, con
 	s->best = params_text(best->params);
 	s->median_ns = best->median_ns;
 	s->gflops = spec_flops(context_spec(ctx), best->params) / best->median_ns;
+	s->gbs = spec_bytes(context_spec(ctx), best->params) / best->median_ns;
 	if (best->validation) {
 		s->rse = best->rse;
 		s->samples = (int64_t)best->samples;

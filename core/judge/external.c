@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -32,13 +33,21 @@ struct programs {
 	size_t count;
 };
 
+/* A script that cannot be executed is one whose mode was forgotten: starting it fails, and the answer says so. */
 static bool is_program(const char *path)
 {
 	struct stat st;
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+	char begin[2] = "";
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	FILE *f = access(path, X_OK) == 0 ? NULL : fopen(path, "re");
+	bool script = f && fread(begin, 1, sizeof begin, f) == sizeof begin && memcmp(begin, "#!", sizeof begin) == 0;
+	if (f)
+		fclose(f);
+	return script || access(path, X_OK) == 0;
 }
 
-/* False when it is not a readable folder. Files in it that cannot be executed are notes, or parts of those that can. */
+/* False when it is not a readable folder. Other files in it are notes, or parts of programs. */
 static bool add_folder(struct programs *p, const char *folder)
 {
 	DIR *d = opendir(folder);

@@ -162,18 +162,18 @@ struct event_bell *store_bell(struct store *s)
 /* --- opening ----------------------------------------------------------------------------------------------------- */
 
 /* The path without symbolic links, also when the file does not exist yet, so that two names of one database meet at
- * the same lock. The last folder is made when missing. */
+ * the same lock. A folder that is missing is a mistyped one. */
 static int absolute_path(const char *path, char **ret_path, struct err *e)
 {
 	char *real = realpath(path, NULL), *copies[2] = { mem_str(path), mem_str(path) };
 	const char *folder = dirname(copies[0]), *file = basename(copies[1]);
 	int rc = 0;
 	if (real == NULL && errno == ENOENT) {
-		if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+		char *real_folder = realpath(folder, NULL);
+		if (real_folder == NULL)
 			rc = err_sys(e, errno,
-				     "%s: the folder %s of the database cannot be made: make it, or name another file with --db",
-				     path, folder);
-		char *real_folder = rc == 0 ? realpath(folder, NULL) : NULL;
+				     "%s: the database's folder %s cannot be used (mkdir makes it, --db names another file)", path,
+				     folder);
 		if (real_folder)
 			real = mem_fmt("%s/%s", strcmp(real_folder, "/") == 0 ? "" : real_folder, file);
 		free(real_folder);

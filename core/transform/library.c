@@ -253,8 +253,32 @@ bool library_is_name(const char *name_or_text)
 	return true;
 }
 
+/* The text of a whole file, which stands in no folder. */
+static int find_file_text(const struct library *lib, const char *text, struct transformation **ret_t, struct err *e)
+{
+	struct transformation *t = NULL, *own = NULL;
+	struct err ignored = ERR_INIT;
+	int rc = parse_file(lib, text, "transformation", &t, e);
+	for (size_t i = 0; rc == 0 && i < t->requires_count; i++)
+		if (fits_condition_check(t->requires[i], &ignored) < 0)
+			rc = err_set(
+				e, ERR_INPUT,
+				"transformation: requires: %s: only a file in a folder of transformations may exclude input sizes",
+				t->requires[i]);
+	if (rc == 0 && library_find(lib, t->name, &own, &ignored) == 0 && strcmp(own->source, t->source) != 0)
+		rc = err_set(e, ERR_CONFLICT, "there is another transformation called %s: give this one another name", t->name);
+	transformation_free(own);
+	if (rc < 0)
+		transformation_free(t);
+	else
+		*ret_t = t;
+	return rc;
+}
+
 int library_find_or_text(const struct library *lib, const char *name_or_text, struct transformation **ret_t, struct err *e)
 {
+	if (strncmp(name_or_text, "---\n", 4) == 0)
+		return find_file_text(lib, name_or_text, ret_t, e);
 	return library_is_name(name_or_text) ? library_find(lib, name_or_text, ret_t, e)
 					     : transformation_of_text(name_or_text, ret_t, e);
 }

@@ -46,14 +46,20 @@ static void add_subject(const struct job *job, struct buf *out)
 	layout_free(kind->request, object);
 }
 
-static void add_line(const struct job *job, struct buf *out)
+/* The same to the row: "about", and when it was asked for. */
+static void add_line(const struct job *job, json_t *row, struct buf *out)
 {
 	char when[32];
+	struct buf about = BUF_INIT;
 	const char *why = job->state == JOB_FAILED && job->error_text ? job->error_text : "";
 	size_t n = utf8_fit(why, WHY_MAX), line = strcspn(why, "\n");
 	buf_addf(out, "%s %s %s", job->id, job->kind, job_state_name(job->state));
-	add_subject(job, out);
-	buf_addf(out, " %s", clock_iso(job->created_ms, when));
+	add_subject(job, &about);
+	buf_addf(out, "%s %s", buf_text(&about), clock_iso(job->created_ms, when));
+	if (about.len > 3)
+		json_object_set_new(row, "about", json_sprintf("%.*s", (int)about.len - 3, buf_text(&about) + 2));
+	json_object_set_new(row, "created", json_string(when));
+	buf_fini(&about);
 	if (*why)
 		buf_addf(out, ": %.*s%s", (int)(line < n ? line : n), why, strlen(why) > (line < n ? line : n) ? " …" : "");
 	buf_addc(out, '\n');
@@ -70,8 +76,9 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 	bool more = jobs.count > (size_t)limit;
 	json_t *rows = json_array();
 	for (size_t i = 0; i < jobs.count && i < (size_t)limit; i++) {
-		json_array_append_new(rows, tools_show_job_line(db, &jobs.at[i]));
-		add_line(&jobs.at[i], &text);
+		json_t *row = tools_show_job_line(db, &jobs.at[i]);
+		add_line(&jobs.at[i], row, &text);
+		json_array_append_new(rows, row);
 	}
 	if (jobs.count == 0)
 		buf_addf(&text, "no jobs yet\n");

@@ -226,18 +226,6 @@ json_t *tools_show_job_line(struct db *db, const struct job *job)
 
 /* --- checkpoints -------------------------------------------------------------------------------------------------------- */
 
-/* flops: of the checkpoint's context for these parameters; NaN when undeclared. */
-static double flops_of(const struct context *ctx, const char *params_line)
-{
-	struct params *params;
-	struct err ignored = ERR_INIT;
-	if (ctx == NULL || params_parse(ctx, params_line, false, &params, &ignored) < 0)
-		return NAN;
-	double flops = spec_flops(context_spec(ctx), params);
-	params_free(params);
-	return flops;
-}
-
 static void set_number(json_t *object, const char *key, double value)
 {
 	if (isfinite(value))
@@ -274,6 +262,18 @@ static void set_speed(struct db *db, const struct checkpoint *c, int64_t root, c
 	speed_fini(&s);
 }
 
+/* Operations and bytes a second, where the context declares flops: and bytes:. */
+static void set_rates(const struct context *ctx, const struct measurement *m, json_t *row)
+{
+	struct params *params;
+	struct err ignored = ERR_INIT;
+	if (ctx == NULL || params_parse(ctx, m->params, false, &params, &ignored) < 0)
+		return;
+	set_number(row, "gflops", spec_flops(context_spec(ctx), params) / m->median_ns);
+	set_number(row, "gbs", spec_bytes(context_spec(ctx), params) / m->median_ns);
+	params_free(params);
+}
+
 static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root, const struct context *ctx)
 {
 	json_t *list = json_array();
@@ -287,7 +287,7 @@ static json_t *best_json(struct db *db, const struct checkpoint *c, int64_t root
 		json_t *row = json_pack("{s:s, s:s, s:s, s:f, s:i, s:I}", "device", m->device, "sizes", m->sizes, "params",
 					m->params, "median_ns", m->median_ns, "samples", (int)m->sample_count, "evidence",
 					(json_int_t)m->validation);
-		set_number(row, "gflops", flops_of(ctx, m->params) / m->median_ns);
+		set_rates(ctx, m, row);
 		set_number(row, "rse", m->rse);
 		set_library(db, c->id, m, row);
 		set_speed(db, c, root, m, row);

@@ -27,7 +27,7 @@ static bool for_backend(const struct transformation *t, const char *backend)
 }
 
 /* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the same in words,
- * below LIST_MAX bytes. One transformation's text is the whole of it. */
+ * below LIST_MAX bytes, or `limit`. One transformation's text is the whole of it. */
 enum { LIST_MAX = 7200 };
 
 static const struct detail {
@@ -145,8 +145,10 @@ static void add_words(const json_t *entry, struct buf *out)
 }
 
 /* Appends the same to `text`. */
-static json_t *entries(struct transformation *const *all, size_t count, const char *backend, struct buf *text)
+static json_t *entries(const struct mcp_call *call, struct transformation *const *all, size_t count, const char *backend,
+		       struct buf *text)
 {
+	size_t most = (size_t)tools_int(call, "limit", LIST_MAX);
 	json_t *list = NULL;
 	struct buf words = BUF_INIT;
 	for (size_t k = 0; k < MEM_COUNT(details); k++) {
@@ -157,7 +159,7 @@ static json_t *entries(struct transformation *const *all, size_t count, const ch
 			json_array_append_new(list, entry(all[i], backend, &details[k]));
 			add_words(json_array_get(list, i), &words);
 		}
-		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + words.len <= LIST_MAX)
+		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + words.len <= most)
 			break;
 	}
 	buf_adds(text, buf_text(&words));
@@ -170,7 +172,7 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 {
 	char **names;
 	size_t count;
-	json_t *shown = json_pack("{s:o}", "transformations", entries(all->at, all->count, backend, text));
+	json_t *shown = json_pack("{s:o}", "transformations", entries(call, all->at, all->count, backend, text));
 	for (size_t i = 0; i < all->count; i++)
 		transformation_free(all->at[i]);
 	free(all->at);
@@ -247,9 +249,8 @@ const struct tool tool_transformations = {
 	.name = "transformations",
 	.title = "List transformations",
 	.description =
-		"What can be done to a kernel: answers with names and summaries, with `at` only of those "
-		"that fit that checkpoint. `name` gives one whole text with what must come before, \"sequence:NAME\" a shipped "
-		"sequence. Next: transform or transform_begin.",
+		"What can be done to a kernel: answers with names and summaries, with `at` of those that fit. `name` gives one "
+		"text whole, \"sequence:NAME\" a shipped sequence. Next: transform or transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };

@@ -70,23 +70,27 @@ static double number(const json_t *row, const char *key)
 static void log_line(const json_t *checkpoint, struct buf *out)
 {
 	size_t i;
-	json_t *best;
+	json_t *best, *tag;
 	char time[32];
 	buf_addf(out, "%" JSON_INTEGER_FORMAT " %.12s %s %s", json_integer_value(json_object_get(checkpoint, "id")),
 		 json_string_value(json_object_get(checkpoint, "hash")), json_string_value(json_object_get(checkpoint, "by")),
 		 json_string_value(json_object_get(checkpoint, "status")));
+	json_array_foreach(json_object_get(checkpoint, "tags"), i, tag)
+		buf_addf(out, "%s%s", i ? ", " : ", tagged ", json_string_value(tag));
 	if (json_object_get(checkpoint, "note"))
 		buf_addf(out, ", %s", json_string_value(json_object_get(checkpoint, "note")));
 	json_array_foreach(json_object_get(checkpoint, "best"), i, best)
 	{
 		const char *compared = json_string_value(json_object_get(best, "compared"));
-		double gflops = number(best, "gflops");
+		double gflops = number(best, "gflops"), gbs = number(best, "gbs");
 		buf_addf(out, "; %s: %s", json_string_value(json_object_get(best, "sizes")),
 			 layout_time(number(best, "median_ns"), time));
 		if (isfinite(number(best, "joules")))
 			buf_addf(out, ", %s", layout_joules(number(best, "joules"), time));
 		if (isfinite(gflops))
 			buf_addf(out, ", %.4g GFLOP/s", gflops);
+		if (isfinite(gbs))
+			buf_addf(out, ", %.4g GB/s", gbs);
 		if (compared || json_array_size(json_object_get(checkpoint, "parents")))
 			buf_addf(out, ", %s",
 				 compared ? compared : "not compared (`peakd compare` times it and another one in pairs)");

@@ -1,6 +1,7 @@
 /* report: see report.h. Called by run.c. */
 #include "daemon/verbs/report.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "daemon/verbs/out.h"
-
-enum { NAME = 24, PARAMS = 12 };
+#include "daemon/verbs/table.h"
 
 void report_fini(struct report *r)
 {
@@ -118,39 +118,13 @@ static char *ratio_text(const struct speed_ratio *r, char text[32])
 	return text;
 }
 
-/* printf counts bytes, and ± has two. */
-static int ratio_width(const char *text)
-{
-	return strstr(text, "±") ? 13 : 12;
-}
-
 static char *number_text(double value, char text[32])
 {
 	if (!isfinite(value))
-		snprintf(text, 32, "-");
+		*text = '\0';
 	else
 		snprintf(text, 32, value < 100 ? "%.3g" : "%.0f", value);
 	return text;
-}
-
-/* Whether any step was compared with a library. */
-static bool has_library(const struct report *r)
-{
-	for (size_t i = 0; i < r->step_count; i++)
-		for (size_t k = 0; k < r->steps[i].time_count; k++)
-			if (r->steps[i].times[k].library > 0)
-				return true;
-	return false;
-}
-
-/* Whether any step was weighed. */
-static bool has_energy(const struct report *r)
-{
-	for (size_t i = 0; i < r->step_count; i++)
-		for (size_t k = 0; k < r->steps[i].time_count; k++)
-			if (isfinite(r->steps[i].times[k].speed.joules))
-				return true;
-	return false;
 }
 
 /* "97.2 (96.9-97.5)": percent of the library's speed. */
@@ -159,55 +133,49 @@ static char *library_text(const struct report_time *t, char text[40])
 	if (t && t->library > 0)
 		snprintf(text, 40, "%.1f (%.1f-%.1f)", 100 * t->library, 100 * t->library_low, 100 * t->library_high);
 	else
-		snprintf(text, 40, "-");
+		*text = '\0';
 	return text;
 }
 
-static int name_width(const struct report *r)
-{
-	int width = 4;
-	for (size_t i = 0; i < r->step_count; i++) {
-		int n = (int)strlen(r->steps[i].name);
-		width = n > width ? n : width;
-	}
-	return width < NAME ? width : NAME;
-}
-
-static int params_width(const struct report *r)
-{
-	int width = PARAMS + 1;
-	for (size_t i = 0; i < r->step_count; i++)
-		for (size_t k = 0; k < r->steps[i].time_count; k++) {
-			int n = (int)strlen(r->steps[i].times[k].params);
-			width = n > width ? n : width;
-		}
-	return width;
-}
+/* What no step has (energy, a library) has no column. */
+static const struct table_column columns[] = {
+	{ "step", "step", TABLE_TEXT },
+	{ "median", "median_ns", TABLE_TIME },
+	{ "energy", "energy", TABLE_NUMBER },
+	{ "GFLOP/s", "gflops", TABLE_NUMBER },
+	{ "GB/s", "gbs", TABLE_NUMBER },
+	{ "baseline", "baseline", TABLE_NUMBER },
+	{ "its start", "start", TABLE_NUMBER },
+	{ "previous", "previous", TABLE_NUMBER },
+	{ "% of library", "library", TABLE_NUMBER },
+	{ "configuration", "params", TABLE_TEXT },
+	{ "validation", "validation", TABLE_STATE },
+	{ NULL, NULL, TABLE_TEXT },
+};
 
 static void table(const struct report *r, const char *size, FILE *out)
 {
-	char ms[32], joules[32], gflops[32], base[32], start[32], previous[32], library[40];
-	int name = name_width(r), params = params_width(r), wide = has_library(r) ? 20 : 0, energy = has_energy(r) ? 12 : 0;
-	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
-	fprintf(out, "%-*s  %12s  %*s%8s  %12s  %12s  %12s  %*s%-*s  %s\n", name, "step", "median", energy,
-		energy ? "energy  " : "", "GFLOP/s", "baseline", "its start", "previous", wide ? wide : 0,
-		wide ? "% of library  " : "", params, "configuration", "validation");
+	char joules[32], gflops[32], gbs[32], base[32], start[32], previous[32], library[40];
+	json_t *rows = json_array();
 	for (size_t i = 0; i < r->step_count; i++) {
 		const struct report_step *s = &r->steps[i];
 		const struct report_time *t = time_at(s, size);
 		const struct speed *v = s->validated && t ? &t->speed : NULL;
 		ratio_text(v ? &v->baseline : NULL, base);
-		ratio_text(v ? &v->start : NULL, start);
-		ratio_text(v ? &v->parent : NULL, previous);
-		fprintf(out, "%-*.*s  %12s  ", name, name, s->name, layout_time(t ? t->median_ns : NAN, ms));
-		if (energy)
-			fprintf(out, "%*s  ", energy - 2, layout_joules(t ? t->speed.joules : NAN, joules));
-		fprintf(out, "%8s  %*s  %*s  %*s  ", number_text(t ? t->gflops : NAN, gflops), ratio_width(base),
-			i ? base : "1.00x", ratio_width(start), start, ratio_width(previous), previous);
-		if (wide)
-			fprintf(out, "%*s  ", wide - 2, library_text(t, library));
-		fprintf(out, "%-*s  %s\n", params, t ? t->params : "-", s->validation ? s->validation : "-");
+		json_t *row =
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "step", s->name, "energy",
+				  t && isfinite(t->speed.joules) ? layout_joules(t->speed.joules, joules) : "", "gflops",
+				  number_text(t ? t->gflops : NAN, gflops), "gbs", number_text(t ? t->gbs : NAN, gbs), "baseline",
+				  i ? base : "1.00x", "start", ratio_text(v ? &v->start : NULL, start), "previous",
+				  ratio_text(v ? &v->parent : NULL, previous), "library", library_text(t, library), "params",
+				  t ? t->params : "-", "validation", s->validation ? s->validation : "-");
+		if (t)
+			json_object_set_new(row, "median_ns", json_real(t->median_ns));
+		json_array_append_new(rows, row);
 	}
+	fprintf(out, "\n%s on %s\n", *size ? size : r->stem, r->device);
+	table_write(rows, columns, out_is_terminal(out) ? out_width(out) : INT_MAX, out_colours(out), out);
+	json_decref(rows);
 }
 
 /* Sizes in order of appearance. */
@@ -298,6 +266,8 @@ static json_t *row_json(const struct report *r, const struct report_step *s, con
 	set_size(row, t->size);
 	set_number(row, "median_ms", t->median_ns / 1e6);
 	set_number(row, "gflops", t->gflops);
+	if (isfinite(t->gbs))
+		set_number(row, "gbs", t->gbs);
 	/* The baseline's own is 1. */
 	bool ratio = s->validated && valid_at(&r->steps[0], t->size);
 	set_number(row, "speedup", ratio && s == r->steps ? 1 : NAN);

@@ -16,7 +16,7 @@ struct report_time {
 	char *size;   /* "n=512" */
 	char *params; /* tuning parameters only: "BX=16 BY=8" */
 	double median_ns;
-	double gflops;                             /* NaN when the context declares no flops: */
+	double gflops, gbs;                        /* NaN when the context declares no flops:, no bytes: */
 	double library, library_low, library_high; /* library time / ours, interleaved, with its interval; NaN or 0: none */
 	struct speed speed;                        /* in pairs with the baseline and the parent; zeroed: not compared */
 	int64_t evidence;                          /* the validation that the time points at; 0: none */
@@ -46,7 +46,7 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* Prints one table a size: step, median time, GFLOP/s, speed-up over the baseline at its best, over the baseline's starting parameters
+/* Prints one table a size, as wide as a terminal: step, median time, GFLOP/s, GB/s, speed-up over the baseline at its best, over the baseline's starting parameters
  * and over the previous step, percent of the library's speed where the context names a library, configuration, validation. Speed-ups
  * were timed in pairs; "unclear" where they say little, "-" where there were none. */
 void report_tables(const struct report *r, FILE *out);
@@ -59,7 +59,7 @@ void report_closing(const struct report *r, FILE *out);
 double report_speedup(const struct report *r, bool start, size_t *ret_sizes, bool *ret_unclear);
 /* True when every step asked for exists and is validated. */
 bool report_all_validated(const struct report *r);
-/* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, speedup, library_ratio,
+/* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, gbs, speedup, library_ratio,
  * library_low, library_high, evidence, validated, params, and the names of speed_layout}]}. A speed-up needs two validated steps that
  * were timed in pairs; otherwise it is null. */
 json_t *report_json(const struct report *r);

@@ -174,6 +174,7 @@ static void keep_times(const struct run *r, struct report_step *step, const json
 		*t = (struct report_time){ .size = mem_str(run_setup_text(size, "size")),
 					   .median_ns = run_setup_number(size, "median_ns"),
 					   .gflops = run_setup_number(size, "gflops"),
+					   .gbs = run_setup_number(size, "gbs"),
 					   .library = run_setup_number(size, "library_ratio"),
 					   .library_low = run_setup_number(size, "library_low"),
 					   .library_high = run_setup_number(size, "library_high"),
@@ -424,7 +425,7 @@ static int run_run(const struct verb_line *line)
 
 static const struct verb_option options[] = {
 	{ "sequence", "NAME", "the transformations to apply (default: the sequence named as the file)" },
-	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
+	{ "transform", "T", "a transformation: a name, several (a,b), or a sentence; may be repeated; replaces the sequence" },
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
 	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
 	{ "name", "W", "the workflow's name (default: the file's); NAME-2 and so on when it is taken" },

@@ -343,8 +343,17 @@ static int find_steps(struct run *r, struct err *e)
 {
 	const char *sequence = verb_get(r->line, "sequence"), *given;
 	json_t *answer = NULL;
-	for (size_t i = 0; (given = verb_get_nth(r->line, "transform", i)) != NULL; i++)
+	for (size_t i = 0; (given = verb_get_nth(r->line, "transform", i)) != NULL; i++) {
+		if (library_is_name(given) && strchr(given, '/'))
+			return err_set(e, ERR_INPUT,
+				       "--transform %s: a file is applied by `peakd transform`; here put it into "
+				       "$XDG_DATA_HOME/peakd/transforms/ and give its name",
+				       given);
+		/* Names may be listed; a sentence has commas of its own. */
+		for (size_t n; library_is_name(given) && given[n = strcspn(given, ",")]; given += n + 1)
+			add_step(r, given, n);
 		add_step(r, given, strlen(given));
+	}
 	if (r->step_count)
 		return 0;
 	if (sequence)

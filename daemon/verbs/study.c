@@ -248,7 +248,7 @@ static int study_run(const struct verb_line *line)
 
 static const struct verb_option options[] = {
 	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
-	{ "transform", "T", "a transformation, by name or as a sentence; may be repeated; replaces the sequence" },
+	{ "transform", "T", "a transformation: a name, several (a,b), or a sentence; may be repeated; replaces the sequence" },
 	{ "from", "AT", "the checkpoint that the first transformation starts from, instead of the file's context" },
 	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
 	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },

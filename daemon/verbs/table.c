@@ -90,7 +90,7 @@ static int total(const struct table *t)
 	return sum;
 }
 
-/* The widest text gives way first. Then the last columns go. */
+/* The widest text gives way first. Then the last columns go, but what is coloured stays, and the first. */
 static void fit(struct table *t, int width)
 {
 	for (size_t i = 0; i < t->row_count * t->column_count; i++) {
@@ -108,8 +108,8 @@ static void fit(struct table *t, int width)
 				widest = c;
 		if (widest < t->column_count)
 			t->widths[widest]--;
-		else
-			t->widths[--last] = 0;
+		else if (t->columns[--last].kind != TABLE_STATE)
+			t->widths[last] = 0;
 	}
 }
 

@@ -21,7 +21,7 @@ while read -r tool argument; do
 	[ -f "$T/help.$verb" ] || "$peakd" help "$verb" >"$T/help.$verb" 2>&1
 	case "$tool $argument" in
 	# Given by words: `peakd tune AT`, `peakd workflow tag NAME AT`, `peakd draft FILE --declare LINE`.
-	*" at" | *" name" | *" a" | *" b" | *" id" | *" transformation" | workflow* | context_create* | *" source" | *" text" | *" answer" | "draft declared" | "transform_submit pending") ;;
+	*" at" | *" name" | *" a" | *" b" | *" id" | *" transformation" | workflow* | context_create* | *" source" | *" text" | *" answer" | "draft declared" | "transform_submit pending" | "transformations limit") ;;
 	*) grep -q -- "^  --$(echo "$argument" | tr _ -) " "$T/help.$verb" || echo "peakd $verb has no option for $argument of $tool" ;;
 	esac
 	grep -q "^usage: peakd $verb" "$T/help.$verb" || echo "no verb for $tool"
@@ -30,7 +30,7 @@ is "$(cat "$T/lacking")" "" "every tool is a verb, and every argument a word or 
 
 small_context | sed 's/^flops: n/flops: n\nbytes: 8*n/' >"$T/scale.peak.md"
 is "$(peak workflow create "$T/scale.peak.md" --json | jq -r .workflow)" scale "workflow create --json prints the tool's structure"
-need_hlsl 30 "$db"
+need_hlsl 40 "$db"
 
 # A change by hand: out of a file, from standard input, and in an editor.
 sed 's/2\.0 \*/2.0f */' "$T/scale.peak.md" >"$T/changed.peak.md"
@@ -61,6 +61,21 @@ done
 has "$(terminal workflow log scale)" "$(printf '\033[32maccepted')" "a terminal shows states in colours"
 is "$(export NO_COLOR=1; terminal workflow log scale | grep -c "$(printf '\033')")" 0 "NO_COLOR turns colours off"
 is "$(peak workflow log scale | grep -c "$(printf '\033')")" 0 "a pipe gets no colours"
+
+has "$(peak workflow log scale)" "root draft, tagged a-tag-with-a-long-name" "workflow log shows tags"
+has "$(terminal workflow log scale)" "GB/s" "a context with bytes: has its GB/s in the log"
+has "$(peak tune 1 --device hlsl:0 --budget 2 --resume)" " GB/s) with " "and in a tune's answer"
+has "$(terminal transformations)" "Any kernel that stages" "a terminal gets the summary of every transformation"
+is "$(peak jobs --json | jq '[.jobs[] | select((.about | length) > 5 and (.created | length) > 5)] | length > 4')" true "jobs --json says what each job is about"
+
+# A transformation by its path: no model is configured, so transform-begin shows what the file asks for.
+sed 's/^name: unroll/name: my-own/; /^fits:/,/reduction/d; s/Choose the loop/Look at the loop/' "$root/transforms/unroll.md" >"$T/my-own.md"
+has "$(peak transform-begin scale "$T/my-own.md" --device hlsl:0 2>&1)" "Look at the loop" "transform-begin takes a transformation by path"
+sed 's/^name: .*/name: tb-tiling/' "$T/my-own.md" >"$T/other.md"
+has "$(peak transform-begin scale "$T/other.md" --device hlsl:0 2>&1)" "give this one another name" "a file may not take the name of a shipped transformation"
+has "$(peak transform-begin scale "$T/no-such.md" 2>&1)" "no-such.md: this file cannot be read" "a path that does not exist is no transformation's name"
+has "$(peak run "$T/scale.peak.md" --transform "$T/my-own.md" --device hlsl:0 2>&1)" "a file is applied by \`peakd transform\`" "run says where files are taken"
+has "$(peak run "$T/scale.peak.md" --transform coarsen,nosuch --device hlsl:0 2>&1)" 'no transformation "nosuch"' "run takes a list of transformations"
 
 # Pictures.
 peak plot scale >"$T/plot.svg" 2>"$T/err"

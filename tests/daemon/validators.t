@@ -103,6 +103,10 @@ is $? 1 "validate fails when a custom validator breaks"
 has "$(cat "$T/said")" "cuda-only: the validator itself failed: it exited with status 7" "validate names the broken validator and its exit status"
 is "$(rows "$T/e.db")" "cuda-only skipped,outputs passed," "a broken validator is recorded as skipped"
 is "$(sqlite3 "$T/e.db" "SELECT status FROM checkpoint")" draft "a broken validator leaves the checkpoint's status unchanged"
+chmod -x "$T/validators/cuda-only"
+judge "$T/e.db" s
+is $? 1 "validate fails when a custom validator cannot be executed"
+has "$(cat "$T/said")" "cuda-only cannot be started: Permission denied" "and names the file"
 rm "$T/validators/cuda-only"
 
 cp "$root/examples/evaluators/source.py" "$T/evaluators/"
