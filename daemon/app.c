@@ -1,5 +1,6 @@
 /* app: see app.h. The constructor follows the order of dependence, and app_free the reverse. */
 #include "daemon/app.h"
+#include "daemon/otlp.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -182,6 +183,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 					.pool = app->work.pool,
 					.kinds = work_kinds,
 					.user = &app->work,
+					.spans = otlp_sink(app->otlp = otlp_new()),
 					.threads = config->jobs,
 					.later = config->later };
 	rc = engine_new(&engine, &app->engine, e);
@@ -234,6 +236,7 @@ void app_free(struct app *app)
 	notify_free(app->notify);
 	mcp_server_free(app->mcp);
 	engine_free(app->engine);
+	otlp_free(app->otlp);
 	tools_free(app);
 	models_free(app->work.models);
 	library_free(app->work.library);

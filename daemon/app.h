@@ -13,24 +13,25 @@ struct app {
 	struct work work; /* store, pool, references, library, models */
 	struct engine *engine;
 	struct notify *notify;
+	struct otlp *otlp; /* NULL: nobody collects spans */
 	struct mcp_server *mcp;
-	struct mcp_pool *slow;  /* threads for calls that compute for seconds, so that they hold up no others */
-	atomic_bool ending;     /* what computes for long gives up */
-	struct mcp_tool *tools; /* the server's table, made from daemon/tools */
+	struct mcp_pool *slow;   /* threads for calls that compute for seconds, so that they hold up no others */
+	atomic_bool ending;      /* what computes for long gives up */
+	struct mcp_tool *tools;  /* the server's table, made from daemon/tools */
 	struct remotes *remotes; /* machines whose devices may be used */
-	char *share;            /* folder with transforms/ and examples/ */
-	int64_t started_ms;     /* wall clock */
+	char *share;             /* folder with transforms/ and examples/ */
+	int64_t started_ms;      /* wall clock */
 };
 
 struct app_config {
-	const char *db;            /* path of the database */
-	const char *share;         /* NULL: found from the binary's place */
-	const char *const *models; /* NULL-terminated specifications, see core/transform/models.h */
+	const char *db;             /* path of the database */
+	const char *share;          /* NULL: found from the binary's place */
+	const char *const *models;  /* NULL-terminated specifications, see core/transform/models.h */
 	const char *const *remotes; /* NULL-terminated, see core/workers/remote.h; those of PEAKD_REMOTE are added; NULL */
-	unsigned jobs;             /* at once; 0: default */
-	bool read_only;            /* offers only tools that change nothing */
-	const char *const *sets;   /* toolsets to offer beside the tools that read; NULL-terminated; NULL: all */
-	bool later;                /* the database is a bundle's: see core/jobs/drain.h */
+	unsigned jobs;              /* at once; 0: default */
+	bool read_only;             /* offers only tools that change nothing */
+	const char *const *sets;    /* toolsets to offer beside the tools that read; NULL-terminated; NULL: all */
+	bool later;                 /* the database is a bundle's: see core/jobs/drain.h */
 };
 
 int app_new(const struct app_config *config, struct app **ret_app, struct err *e);

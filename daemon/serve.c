@@ -485,7 +485,8 @@ static const struct verb_option options[] = {
 	{ "listen", "ADDR:PORT", "serves MCP over HTTP there (default 127.0.0.1:7325; port 0: any free port; none: socket only)" },
 	{ "model", "NAME=SPEC", "a model: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
 	{ "remote", "[NAME=]MACHINE",
-	  "devices of this machine may be used: ssh:HOST, slurm:KEY=VALUE,… or kubectl:POD; any: every one that a client names; may be "
+	  "devices of this machine may be used: ssh:HOST, slurm:KEY=VALUE,… or kubectl:POD; any: every one that a client names; "
+	  "may be "
 	  "repeated" },
 	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
 	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
@@ -520,6 +521,8 @@ static const struct verb_option environment[] = {
 	{ "PEAKD_SANITIZER", "FILE", "compute-sanitizer" },
 	{ "PEAKD_COUNTERS", "off", "forbids hardware counters" },
 	{ "PEAKD_SANDBOX", "off", "runs workers without their sandbox" },
+	{ "OTEL_EXPORTER_OTLP_ENDPOINT", "URL", "sends spans of jobs to this collector of OpenTelemetry (OTLP/HTTP, JSON)" },
+	{ "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "URL", "the same with the whole path" },
 	{ "PEAKD_LOG_FORMAT", "json", "writes each line of the log as a JSON object" },
 	{ "PEAKD_SHARE", "FOLDER", "the folder with transforms/ and examples/" },
 	{ NULL, NULL, NULL },

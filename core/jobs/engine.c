@@ -14,7 +14,6 @@
 #include "base/utf8.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
-#include "core/workers/pool.h"
 
 enum {
 	THREADS = 16,
@@ -282,7 +281,9 @@ static int work(struct engine *g, struct engine_job *job, struct err *e)
 		request = layout_new(kind->request);
 		result = layout_new(kind->result);
 		rc = layout_read_text(kind->request, row.request, request, &why);
+		engine_span_begin(job, g->config.spans, row.kind);
 		rc = rc < 0 ? err_wrap(&why, "request of job %s", row.id) : kind->run(job, request, result, &why);
+		span_end(&job->span, rc);
 	}
 	/* A job that the daemon's own end cut off stays "running": the next daemon finds it interrupted, and it can be resumed. */
 	if (rc < 0 && is_ending(g)) {

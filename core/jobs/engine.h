@@ -7,6 +7,7 @@
 #include "base/layout.h"
 #include "core/record/store.h"
 #include "core/workers/eval.h"
+#include "core/workers/span.h"
 
 struct engine;
 struct job;
@@ -18,8 +19,9 @@ struct engine_job {
 	struct db *db; /* this thread's handle */
 	struct cancel cancel;
 	struct eval_spent
-		spent; /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
-	void *user;    /* engine_config's */
+		spent;    /* its end writes this into the result: leased_seconds, validation_seconds, validation_leased_seconds */
+	void *user;       /* engine_config's */
+	struct span span; /* core/workers/span.h */
 	struct engine *engine;
 	struct engine_job *parent; /* whose part this one is: engine_child; NULL */
 };
@@ -41,7 +43,8 @@ struct engine_config {
 	struct pool *pool;                      /* whose workers are interrupted by cancelling */
 	const struct engine_kind *const *kinds; /* NULL at the end */
 	void *user;
-	unsigned threads; /* jobs at once; 0: 16 */
+	const struct span_sink *spans; /* who collects them; NULL: nobody */
+	unsigned threads;              /* jobs at once; 0: 16 */
 	bool later; /* of a bundle (drain.h): runs jobs that are kept for another machine, one at once for each device that they name,
 				    * in the order of their rows; resumes interrupted ones */
 };
@@ -81,6 +84,8 @@ char *engine_lost(struct engine *engine, const char *id);
 int engine_resume(struct engine *engine, struct db *db, const char *id, struct err *e);
 /* Jobs that run or wait now. */
 unsigned engine_busy(struct engine *engine);
+/* The job's span, a part of its parent's or of what its client does (engine_span.c). */
+void engine_span_begin(struct engine_job *job, const struct span_sink *sink, const char *kind);
 /* Appends a progress event, from any thread; failures are logged, since no job should die of them. */
 void engine_progress(struct engine_job *job, double done, double total, const char *message);
 

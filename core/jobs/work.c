@@ -123,7 +123,7 @@ int work_open_model(struct engine_job *job, const char *name, unsigned attempt, 
 	const struct work *w = job->user;
 	int rc = models_open(w->models, name ? name : "", attempt, ret_open, e);
 	if (rc == 0)
-		models_trace(ret_open, trace_of(job));
+		models_trace(ret_open, trace_of(job), &job->span);
 	return rc;
 }
 

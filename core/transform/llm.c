@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/transform/llm_wire.h"
+#include "core/workers/span.h"
 
 enum {
 	BODY_MAX = 16 << 20, /* bytes of a body that is no stream */
@@ -31,13 +32,15 @@ struct llm {
 	const struct llm_wire *wire;
 	char *url, *key, *name; /* key NULL: none is sent */
 	struct model model;
-	char *traceparent; /* of whoever asked; NULL */
+	char *traceparent;       /* of whoever asked; NULL */
+	const struct span *span; /* of the work that asks; NULL */
 };
 
 /* One try. */
 struct call {
 	const struct llm *llm;
 	const struct model_request *request;
+	const struct span *span;
 	struct llm_wire_events sse;
 	struct llm_stream stream;
 	struct buf body;   /* raw, as long as no event was seen */
@@ -138,9 +141,10 @@ int llm_new(const struct llm_config *config, struct llm **ret_llm, struct err *e
 	return 0;
 }
 
-void llm_trace(struct llm *llm, char *take_traceparent)
+void llm_trace(struct llm *llm, char *take_traceparent, const struct span *span)
 {
 	free(llm->traceparent);
+	llm->span = span;
 	llm->traceparent = take_traceparent;
 }
 
@@ -237,15 +241,18 @@ static void call_fini(struct call *call)
 	buf_fini(&call->body);
 }
 
-static struct curl_slist *make_headers(const struct llm *llm)
+static struct curl_slist *make_headers(const struct llm *llm, const struct span *span)
 {
+	char own[SPAN_TRACEPARENT];
+	const char *trace = span_traceparent(span, own);
+	trace = trace ? trace : llm->traceparent;
 	struct curl_slist *list = curl_slist_append(NULL, "Content-Type: application/json");
 	list = curl_slist_append(list, "Accept: text/event-stream");
 	list = curl_slist_append(list, "Expect:");
 	if (llm->wire->extra_header)
 		list = curl_slist_append(list, llm->wire->extra_header);
-	if (llm->traceparent) {
-		char *line = mem_fmt("traceparent: %s", llm->traceparent);
+	if (trace) {
+		char *line = mem_fmt("traceparent: %s", trace);
 		list = curl_slist_append(list, line);
 		free(line);
 	}
@@ -264,7 +271,7 @@ static struct curl_slist *make_headers(const struct llm *llm)
 static CURLcode transfer(struct call *call, const char *body, int64_t deadline, char why[CURL_ERROR_SIZE])
 {
 	CURL *curl = curl_easy_init();
-	struct curl_slist *headers = make_headers(call->llm);
+	struct curl_slist *headers = make_headers(call->llm, call->span);
 	int64_t left = (deadline - clock_now()) / CLOCK_MS;
 	why[0] = '\0';
 	call->last_byte = clock_now();
@@ -465,8 +472,13 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 	int64_t started = clock_now(), deadline = started + (int64_t)llm->config.total_ms * CLOCK_MS;
 	char *body = llm->wire->body(&llm->config, request->prompt), why[CURL_ERROR_SIZE];
 	int rc;
+	struct span span;
+	span_begin(&span, llm->span, "chat");
+	span_note(&span, "gen_ai.request.model", llm->config.model);
 	for (unsigned try = 0;; try++) {
-		struct call call = { .llm = llm, .request = request, .sse = LLM_WIRE_EVENTS_INIT, .retry_after_ms = -1 };
+		struct call call = {
+			.llm = llm, .request = request, .span = &span, .sse = LLM_WIRE_EVENTS_INIT, .retry_after_ms = -1
+		};
 		bool retry;
 		CURLcode code = transfer(&call, body, deadline, why);
 		rc = judge_call(&call, code, why, &retry, e);
@@ -487,6 +499,7 @@ static int ask(void *arg, const struct model_request *request, struct model_answ
 		}
 	}
 	free(body);
+	span_end(&span, rc);
 	return rc;
 }
 

@@ -275,10 +275,10 @@ int models_open(struct models *m, const char *name, unsigned attempt, struct mod
 	return 0;
 }
 
-void models_trace(struct models_open *open, char *take_traceparent)
+void models_trace(struct models_open *open, char *take_traceparent, const struct span *span)
 {
 	if (open->llm)
-		llm_trace(open->llm, take_traceparent);
+		llm_trace(open->llm, take_traceparent, span);
 	else
 		free(take_traceparent);
 }

@@ -8,9 +8,19 @@
 
 #include "base/err.h"
 
+struct span;
+
+/* It goes wherever the work goes, and so does what that is a part of. */
 struct cancel {
 	atomic_bool asked;
+	const struct span *span; /* of the work (core/workers/span.h); NULL: nobody collects spans */
 };
+
+/* NULL for NULL. */
+static inline const struct span *cancel_span(const struct cancel *c)
+{
+	return c ? c->span : NULL;
+}
 
 /* All three accept NULL: work that nobody can cancel. */
 static inline void cancel_ask(struct cancel *c)

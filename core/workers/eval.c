@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "core/workers/span.h"
 
 void eval_progress(const struct eval *ev, double done, double total, const char *fmt, ...)
 {
@@ -32,12 +33,23 @@ static struct pool_wish wish_of(const struct eval *ev)
 				   .leased_ns = ev->spent ? &ev->spent->leased_ns : NULL };
 }
 
+static int take(const struct eval *ev, const struct facts *facts, const struct pool_wish *wish, struct pool_worker **ret_worker,
+		struct err *e)
+{
+	struct span span;
+	span_begin(&span, cancel_span(ev->cancel), "wait for the device");
+	span_note(&span, "peakd.device", facts->id);
+	int rc = pool_take_device(ev->pool, facts, wish, ret_worker, e);
+	span_end(&span, rc);
+	return rc;
+}
+
 int eval_take_device(const struct eval *ev, const struct facts *facts, const char *const *launcher, struct pool_worker **ret_worker,
 		     struct err *e)
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.launcher = launcher;
-	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
+	return take(ev, facts, &wish, ret_worker, e);
 }
 
 int eval_await_device(const struct eval *ev, const struct facts *facts, const struct cancel *over, struct pool_worker **ret_worker,
@@ -45,7 +57,7 @@ int eval_await_device(const struct eval *ev, const struct facts *facts, const st
 {
 	struct pool_wish wish = wish_of(ev);
 	wish.over = over;
-	return pool_take_device(ev->pool, facts, &wish, ret_worker, e);
+	return take(ev, facts, &wish, ret_worker, e);
 }
 
 bool eval_retries(const struct eval *ev, enum err_code code, const char *why, unsigned *io_tries)

@@ -371,6 +371,11 @@ int pool_request(struct pool_worker *w, const struct pool_request *request, uint
 	return rc;
 }
 
+const struct span *pool_span(const struct pool_worker *worker)
+{
+	return cancel_span(worker->cancel);
+}
+
 bool pool_is_alive(const struct pool_worker *worker)
 {
 	return worker->process.pid > 0;

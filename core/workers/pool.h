@@ -106,6 +106,8 @@ int pool_take_device(struct pool *pool, const struct facts *device, const struct
 /* The process beside a device worker that computes references: candidates and references never share one. Part of the same lease
  * (do not give it), started on first use. */
 struct pool_worker *pool_reference(struct pool_worker *worker);
+/* What the lease's work is a part of, or NULL. */
+const struct span *pool_span(const struct pool_worker *worker);
 /* Ends the lease. NULL is fine. */
 void pool_give(struct pool_worker *take_worker);
 

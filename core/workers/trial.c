@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/order.h"
+#include "core/workers/span.h"
 
 /* What timing may take beyond its own cap: warm-up, one slow sample, the flushes between; the search for a library's algorithm. */
 #define SLACK_NS (60 * CLOCK_S)
@@ -21,10 +22,27 @@ static int check_alive(const struct trial *t, struct err *e)
 	return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 }
 
+/* One request as a span: these launch kernels, or prepare for it. */
+static void begin_span(const struct trial *t, enum wire_type type, struct span *ret_span)
+{
+	span_begin(ret_span, type == WIRE_RELEASE ? NULL : pool_span(t->worker), wire_type_name(type));
+	if (ret_span->sink == NULL)
+		return;
+	char *params = params_text(t->variant->params);
+	span_note(ret_span, "peakd.kernel", t->variant->compiled.kernel_count ? t->variant->compiled.kernels[0].name : NULL);
+	span_note(ret_span, "peakd.parameters", params);
+	free(params);
+}
+
 static int ask(struct trial *t, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer, struct err *e)
 {
+	struct span span;
+	begin_span(t, type, &span);
 	int rc = check_alive(t, e);
-	return rc < 0 ? rc : pool_ask(t->worker, type, request, timeout_ns, ret_answer, e);
+	if (rc == 0)
+		rc = pool_ask(t->worker, type, request, timeout_ns, ret_answer, e);
+	span_end(&span, rc);
+	return rc;
 }
 
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e)
@@ -34,7 +52,10 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 					.plan = variant->plan };
 	struct wire_prepared prepared;
 	*t = (struct trial){ .worker = worker, .variant = variant };
+	struct span span;
+	begin_span(t, WIRE_PREPARE, &span);
 	int rc = pool_ask(worker, WIRE_PREPARE, &request, EVAL_PREPARE_NS, &prepared, e);
+	span_end(&span, rc);
 	if (rc < 0)
 		return rc;
 	t->run = prepared.run;

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/workers/binaries.h"
+#include "core/workers/span.h"
 
 /* A kernel that cannot be launched with this block is pruned before any device sees it. */
 static int check_threads(const struct variant *v, struct err *e)
@@ -158,8 +159,16 @@ int variant_build(const struct eval *ev, const struct context *ctx, const struct
 			     context_kernel(ctx), context_backend(ctx), facts->id, facts->backend);
 	else
 		rc = host_run(ctx, params, facts, &v.plan, e);
-	if (rc == 0)
+	if (rc == 0) {
+		struct span span;
+		char *text = params_text(v.params);
+		span_begin(&span, cancel_span(ev->cancel), "compile");
+		span_note(&span, "peakd.context", context_kernel(ctx));
+		span_note(&span, "peakd.parameters", text);
 		rc = compile(ev, ctx, facts, &v, e);
+		span_end(&span, rc);
+		free(text);
+	}
 	if (rc == 0)
 		rc = check_threads(&v, e);
 	if (rc < 0)
