@@ -9,7 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <zlib.h>
+
 #include "base/mem.h"
+
+enum { PACKED_CHUNK = 1 << 16, PACKED_MAX = 1 << 30 };
 
 void buf_fini(struct buf *b)
 {
@@ -115,4 +119,25 @@ int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e)
 	if (rc == 0 && memchr(buf_text(b) + before, 0, b->len - before))
 		return err_set(e, ERR_INPUT, "%s: the file has a NUL byte; expected text", path);
 	return rc;
+}
+
+int buf_add_packed_file(struct buf *b, const char *path, struct err *e)
+{
+	gzFile f = gzopen(path, "rbe");
+	int got, problem;
+	if (f == NULL)
+		return err_sys(e, errno ? errno : ENOMEM, "%s: cannot be opened", path);
+	do {
+		char *room = buf_room(b, PACKED_CHUNK);
+		got = gzread(f, room, PACKED_CHUNK);
+		b->len -= (size_t)(PACKED_CHUNK - (got > 0 ? got : 0));
+		b->data[b->len] = '\0';
+	} while (got > 0 && b->len < PACKED_MAX);
+	gzerror(f, &problem);
+	gzclose(f);
+	if (got > 0)
+		return err_set(e, ERR_INPUT, "%s: more than %d bytes of text", path, PACKED_MAX);
+	if (got < 0)
+		return err_set(e, ERR_IO, "%s: cannot be read or unpacked (zlib error %d): is the file complete?", path, problem);
+	return 0;
 }

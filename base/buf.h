@@ -9,12 +9,15 @@
 #include "base/err.h"
 
 struct buf {
-	char *data;  /* NULL while nothing was added; else data[len] is NUL */
-	size_t len;  /* bytes used */
-	size_t cap;  /* bytes allocated */
+	char *data; /* NULL while nothing was added; else data[len] is NUL */
+	size_t len; /* bytes used */
+	size_t cap; /* bytes allocated */
 };
 
-#define BUF_INIT { .data = NULL, .len = 0, .cap = 0 }
+#define BUF_INIT                                                                                                                   \
+	{                                                                                                                          \
+		.data = NULL, .len = 0, .cap = 0                                                                                   \
+	}
 
 void buf_fini(struct buf *b);
 /* Forgets the content, keeps the memory. */
@@ -43,6 +46,8 @@ void *buf_room(struct buf *b, size_t n);
 /* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a NUL
  * byte, -ERR_IO. */
 int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e);
+/* Appends a file that is plain or gzipped. -ERR_INPUT beyond a gibibyte, -ERR_IO. */
+int buf_add_packed_file(struct buf *b, const char *path, struct err *e);
 /* Drops the first n bytes. */
 void buf_drop(struct buf *b, size_t n);
 /* The text (never NULL), owned by the buffer. */

@@ -45,6 +45,15 @@ int err_wrap(struct err *e, const char *fmt, ...)
 	return err_set(e, e->code, "%s: %s", prefix, e->text);
 }
 
+int err_if_cancelled(const struct err *why, struct err *e)
+{
+	if (why->code != ERR_CANCELLED)
+		return 0;
+	if (e)
+		*e = *why;
+	return -ERR_CANCELLED;
+}
+
 int err_sys(struct err *e, int errnum, const char *fmt, ...)
 {
 	char what[ERR_TEXT_MAX / 2], why[128];

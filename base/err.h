@@ -35,7 +35,10 @@ struct err {
 };
 
 /* An empty error to hand down: `struct err e = ERR_INIT;` */
-#define ERR_INIT { .code = ERR_NONE, .text = "" }
+#define ERR_INIT                                                                                                                   \
+	{                                                                                                                          \
+		.code = ERR_NONE, .text = ""                                                                                       \
+	}
 /* The same without clearing all of the text: for what runs a hundred thousand times a second. */
 static inline void err_init(struct err *e)
 {
@@ -49,6 +52,9 @@ int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap) __a
 
 /* Puts "PREFIX: " in front of the message and keeps the code; returns -code. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* For a failure that ends the caller only when it was cancelled: copies `why` to `e` and returns -ERR_CANCELLED then, else 0. */
+int err_if_cancelled(const struct err *why, struct err *e);
 
 /* As err_set with ": strerror(errnum)" behind the message. */
 int err_sys(struct err *e, int errnum, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

@@ -19,30 +19,34 @@
 #include "bench/memory.h"
 #include "core/context/context.h"
 #include "core/context/host.h"
-#include "core/workers/lanes.h"
 #include "core/judge/reference.h"
-#include "core/tune/tune.h"
-#include "core/workers/variant.h"
 #include "core/record/checkpoint.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
 #include "core/record/store.h"
+#include "core/tune/tune.h"
+#include "core/workers/lanes.h"
+#include "core/workers/variant.h"
 
 static const char fake_context[] =
 	"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[n] = random\n  C: out f32[n]\n"
-	"tune:\n  X: i for i = 1,400\n  Y: i for i = 1,400\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X * Y; }\n```\n"
+	"tune:\n  X: i for i = 1,400\n  Y: i for i = 1,400\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : "
+	"SV_DispatchThreadID) { C[id.x] = X * Y; }\n```\n"
 	"```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n";
 
 /* A small kernel: a tiled product with some unrolling. SALT makes each configuration's text different. */
 static const char cuda_context[] =
-	"---\nkernel: mm\nbackend: cuda\ninputs:\n  n: int = {1024}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n  C: out f32[n, n]\n"
+	"---\nkernel: mm\nbackend: cuda\ninputs:\n  n: int = {1024}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n  C: out "
+	"f32[n, n]\n"
 	"tune:\n  T: {8, 16, 32}\n  U: {1, 2, 4, 8}\n  SALT: i for i = 1,4000\nflops: 2*n^3\noptions:\n  - --no-cache\n---\n"
 	"```cuda\nextern \"C\" __global__ void mm(const float *A, const float *B, float *C, int n)\n{\n"
-	"\t__shared__ float a[T][T], b[T][T];\n\tint row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + threadIdx.x;\n\tfloat acc = 0;\n"
+	"\t__shared__ float a[T][T], b[T][T];\n\tint row = blockIdx.y * T + threadIdx.y, col = blockIdx.x * T + "
+	"threadIdx.x;\n\tfloat acc = 0;\n"
 	"\tfor (int k = 0; k < n; k += T) {\n\t\ta[threadIdx.y][threadIdx.x] = A[row * n + k + threadIdx.x];\n"
 	"\t\tb[threadIdx.y][threadIdx.x] = B[(k + threadIdx.y) * n + col];\n\t\t__syncthreads();\n#pragma unroll U\n"
 	"\t\tfor (int i = 0; i < T; i++)\n\t\t\tacc += a[threadIdx.y][i] * b[i][threadIdx.x];\n\t\t__syncthreads();\n\t}\n"
-	"\tC[row * n + col] = acc + 0 * SALT;\n}\n```\n```lua host\nlaunch(\"mm\", {cdiv(n, T), cdiv(n, T)}, {T, T}, {A, B, C, n})\n```\n";
+	"\tC[row * n + col] = acc + 0 * SALT;\n}\n```\n```lua host\nlaunch(\"mm\", {cdiv(n, T), cdiv(n, T)}, {T, T}, {A, B, C, "
+	"n})\n```\n";
 
 struct bench {
 	struct pool *pool;
@@ -56,8 +60,8 @@ struct bench {
 	int64_t checkpoint;
 	char *job;
 	char folder[64];
-	size_t told;                     /* progress events */
-	size_t count;                    /* configurations of the tune */
+	size_t told;  /* progress events */
+	size_t count; /* configurations of the tune */
 	long rss_tenth_kib;
 };
 
@@ -73,7 +77,8 @@ static void progress(void *arg, double done, double total, const char *message)
 {
 	struct bench *b = arg;
 	struct err e = ERR_INIT;
-	if (event_append(b->db, b->job, &(struct event){ .kind = "progress", .progress = done, .total = total, .message = message }, NULL, &e) < 0)
+	if (event_append(b->db, b->job, &(struct event){ .kind = "progress", .progress = done, .total = total, .message = message },
+			 NULL, &e) < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
 	if (++b->told == b->count / 10)
 		b->rss_tenth_kib = resident_kib();
@@ -130,8 +135,15 @@ static void close_bench(struct bench *b)
 static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct tune_result *ret_result, struct err *e)
 {
 	struct eval ev = { .pool = b->pool, .references = b->references, .progress = tell ? progress : NULL, .progress_arg = b };
-	struct tune_request q = { .ctx = b->ctx, .baseline = b->ctx, .facts = b->facts, .device_count = devices, .size = b->size, .budget = count,
-	                          .strategy = "random", .seed = 1, .finalists = 1 };
+	struct tune_request q = { .ctx = b->ctx,
+				  .baseline = b->ctx,
+				  .facts = b->facts,
+				  .device_count = devices,
+				  .size = b->size,
+				  .budget = count,
+				  .strategy = "random",
+				  .seed = 1,
+				  .finalists = 1 };
 	b->count = count;
 	b->told = 0;
 	return tune_run(&ev, &q, b->db, b->checkpoint, b->job, ret_result, e);
@@ -163,9 +175,12 @@ static int run_own(size_t count, struct err *e)
 		int64_t began = clock_now();
 		rc = tune(&b, count, 1, true, &r, e);
 		if (rc == 0) {
-			double each = (cpu_seconds() - cpu) * 1e3 / (double)r.tried, wall = (double)(clock_now() - began) / 1e6 / (double)r.tried;
-			printf("{\"mode\": \"own\", \"configurations\": %zu, \"cpu_ms_each\": %.4f, \"cpu_ms_row\": %.4f, \"wall_ms_each\": %.4f, "
-			       "\"rss_kib_tenth\": %ld, \"rss_kib_end\": %ld}\n", r.tried, each, row_cpu_ms(&b), wall, b.rss_tenth_kib, resident_kib());
+			double each = (cpu_seconds() - cpu) * 1e3 / (double)r.tried,
+			       wall = (double)(clock_now() - began) / 1e6 / (double)r.tried;
+			printf("{\"mode\": \"own\", \"configurations\": %zu, \"cpu_ms_each\": %.4f, \"cpu_ms_row\": %.4f, "
+			       "\"wall_ms_each\": %.4f, "
+			       "\"rss_kib_tenth\": %ld, \"rss_kib_end\": %ld}\n",
+			       r.tried, each, row_cpu_ms(&b), wall, b.rss_tenth_kib, resident_kib());
 			tune_result_fini(&r);
 		}
 	}
@@ -183,8 +198,10 @@ static int overlap_on(size_t count, size_t devices, double *ret_rate, struct err
 	if (rc == 0) {
 		double lasted = (double)r.device_lasted_ns, idle = (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted;
 		*ret_rate = (double)r.tried / (lasted / (double)devices / 1e9);
-		printf("{\"mode\": \"overlap\", \"devices\": %zu, \"configurations\": %zu, \"per_second\": %.1f, \"idle_while_work_waits\": %.4f, "
-		       "\"starving\": %.4f}\n", devices, r.tried, *ret_rate, idle, (double)r.starving_ns / lasted);
+		printf("{\"mode\": \"overlap\", \"devices\": %zu, \"configurations\": %zu, \"per_second\": %.1f, "
+		       "\"idle_while_work_waits\": %.4f, "
+		       "\"starving\": %.4f}\n",
+		       devices, r.tried, *ret_rate, idle, (double)r.starving_ns / lasted);
 		tune_result_fini(&r);
 	}
 	close_bench(&b);
@@ -205,7 +222,12 @@ static int run_overlap(size_t count, struct err *e)
 
 /* --- compile ---------------------------------------------------------------------------------------------------------------------- */
 
-struct batch { struct eval ev; struct bench *b; size_t first; atomic_uint bad; };
+struct batch {
+	struct eval ev;
+	struct bench *b;
+	size_t first;
+	atomic_uint bad;
+};
 
 static struct params *nth_params(const struct bench *b, size_t i)
 {
@@ -239,10 +261,12 @@ static bool compile_here(const struct bench *b, size_t i)
 	struct wire_compiled compiled = { .binary = NULL };
 	struct err e = ERR_INIT;
 	const struct spec *spec = context_spec(b->ctx);
-	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)b->facts->arch,
-	                                .macros = (char *)context_region(b->ctx, REGION_MACROS),
-	                                .device = (char *)context_region(b->ctx, REGION_DEVICE), .options = spec->options,
-	                                .option_count = spec->option_count };
+	struct wire_compile request = { .backend = (char *)"cuda",
+					.arch = (char *)b->facts->arch,
+					.macros = (char *)context_region(b->ctx, REGION_MACROS),
+					.device = (char *)context_region(b->ctx, REGION_DEVICE),
+					.options = spec->options,
+					.option_count = spec->option_count };
 	int rc = host_run(b->ctx, params, b->facts, &plan, &e);
 	request.plan = plan;
 	request.defines = context_defines(b->ctx, params, &request.define_count);
@@ -304,7 +328,9 @@ static double through_lanes(struct bench *b, unsigned width, size_t first, size_
 {
 	struct batch batch = { .ev = { .pool = b->pool }, .b = b, .first = first };
 	int64_t began = clock_now();
-	lanes_run(width, count, build_one, &batch);
+	struct lanes *lanes = lanes_new(width - 1, count, build_one, &batch);
+	lanes_wait(lanes, count);
+	lanes_free(lanes);
 	return (double)(clock_now() - began) / 1e9;
 }
 
@@ -317,13 +343,15 @@ static int run_compile(const char *device, unsigned width, size_t count, struct 
 	if (rc == 0) {
 		through_lanes(&b, width, 3000, WARM * width); /* loads */
 		for (int i = 0; i < ROUNDS; i++) {
-			double a = independent(&b, width, (size_t)i * 2 * count, count), l = through_lanes(&b, width, ((size_t)i * 2 + 1) * count, count);
+			double a = independent(&b, width, (size_t)i * 2 * count, count),
+			       l = through_lanes(&b, width, ((size_t)i * 2 + 1) * count, count);
 			alone = a < alone ? a : alone;
 			lanes = l < lanes ? l : lanes;
 		}
-		printf("{\"mode\": \"compile\", \"arch\": \"%s\", \"width\": %u, \"configurations\": %zu, \"lanes_per_second\": %.1f, "
-		       "\"independent_per_second\": %.1f, \"ratio\": %.3f}\n", b.facts->arch, width, count, (double)count / lanes,
-		       (double)count / alone, alone / lanes);
+		printf("{\"mode\": \"compile\", \"arch\": \"%s\", \"width\": %u, \"configurations\": %zu, \"lanes_per_second\": "
+		       "%.1f, "
+		       "\"independent_per_second\": %.1f, \"ratio\": %.3f}\n",
+		       b.facts->arch, width, count, (double)count / lanes, (double)count / alone, alone / lanes);
 	}
 	close_bench(&b);
 	return rc;
@@ -345,9 +373,11 @@ static int run_devices(const char *device, unsigned width, size_t count, struct 
 	}
 	if (rc == 0) {
 		double lasted = (double)r.device_lasted_ns, each = lasted / (double)b.device_count / 1e9;
-		printf("{\"mode\": \"devices\", \"device\": \"%s\", \"name\": \"%s\", \"width\": %u, \"tried\": %zu, \"timed\": %zu, \"seconds\": %.3f, "
-		       "\"per_second\": %.2f, \"idle_while_work_waits\": %.4f, \"starving\": %.4f}\n", device, b.facts->name, width, r.tried, r.timed,
-		       each, (double)r.tried / each, (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted, (double)r.starving_ns / lasted);
+		printf("{\"mode\": \"devices\", \"device\": \"%s\", \"name\": \"%s\", \"width\": %u, \"tried\": %zu, \"timed\": "
+		       "%zu, \"seconds\": %.3f, "
+		       "\"per_second\": %.2f, \"idle_while_work_waits\": %.4f, \"starving\": %.4f}\n",
+		       device, b.facts->name, width, r.tried, r.timed, each, (double)r.tried / each,
+		       (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted, (double)r.starving_ns / lasted);
 		tune_result_fini(&r);
 	}
 	close_bench(&b);

@@ -301,23 +301,6 @@ size_t space_find(const struct space *s, const struct params *params)
 	return find_row(s, row);
 }
 
-void space_neighbours(const struct space *s, size_t index, size_t **points, size_t *count)
-{
-	size_t n = s->spec->var_count;
-	uint16_t row[UINT8_MAX];
-	memcpy(row, s->points.rows + index * n, n * sizeof row[0]);
-	for (size_t k = s->spec->input_count; k < n; k++) {
-		uint16_t own = row[k];
-		for (size_t v = 0; v < s->points.domains[k].count; v++) {
-			row[k] = (uint16_t)v;
-			size_t found = v == own ? SIZE_MAX : find_row(s, row);
-			if (found != SIZE_MAX)
-				*MEM_PUSH(*points, *count) = found;
-		}
-		row[k] = own;
-	}
-}
-
 /* SplitMix64 (Steele, Lea and Flood 2014), the constants of its reference implementation. */
 static uint64_t next_random(uint64_t *state)
 {
@@ -335,11 +318,6 @@ static uint64_t random_below(uint64_t *state, uint64_t n)
 		r = next_random(state);
 	while (r >= limit);
 	return r % n;
-}
-
-size_t space_random(const struct space *s, uint64_t *state)
-{
-	return (size_t)random_below(state, s->points.count);
 }
 
 /* Floyd's choice of k of n (Bentley, CACM 30(9), 1987), then a Fisher-Yates shuffle, since Floyd's order is not

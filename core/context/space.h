@@ -68,12 +68,6 @@ uint16_t space_domain_index(const struct space *space, size_t index, size_t var)
  * and their number returned. */
 size_t space_sample(const struct space *space, uint64_t seed, size_t k, size_t *ret_index);
 
-/* A uniformly random point; `state` (any number at first) advances with every call. The space must not be empty. */
-size_t space_random(const struct space *space, uint64_t *state);
-/* Appends to a MEM_PUSH array the points of the same input size that differ from point `index` in exactly one parameter,
- * ascending by parameter and value. A binary search per value: microseconds. */
-void space_neighbours(const struct space *space, size_t index, size_t **points, size_t *count);
-
 /* Input sizes: the distinct assignments of the inputs. Points of size number s are first … first+count-1. */
 size_t space_size_count(const struct space *space);
 struct params *space_size_at(const struct space *space, size_t s);

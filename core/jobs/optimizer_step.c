@@ -39,10 +39,18 @@ static void set_note(struct decision *d, const char *text)
 	d->note = text ? mem_strn(text, strnlen(text, NOTE_MAX)) : NULL;
 }
 
-/* Runs the job that *io_job names, or a new one; the row of the decision and the job appear together. */
-static int run_child(struct optimizer *o, struct decision *d, char **io_job, const struct engine_kind *kind, json_t *take_request,
-		     const struct layout *l, void *result, struct err *e)
+/* A job that a decision needs. */
+struct child {
+	char **io_job; /* its id in the decision; NULL there: a new one */
+	const struct engine_kind *kind;
+	const struct layout *result; /* the part of its result that is read */
+};
+
+/* The row of the decision and the job appear together. */
+static int run_child(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, void *result, struct err *e)
 {
+	char **io_job = c.io_job;
+	const struct engine_kind *kind = c.kind;
 	void *request = layout_new(kind->request);
 	struct job row;
 	/* One that somebody cancelled is begun anew. */
@@ -62,7 +70,7 @@ static int run_child(struct optimizer *o, struct decision *d, char **io_job, con
 	}
 	layout_free(kind->request, request);
 	json_decref(take_request);
-	return rc < 0 ? rc : engine_child_run(o->job, *io_job, l, result, e);
+	return rc < 0 ? rc : engine_child_run(o->job, *io_job, c.result, result, e);
 }
 
 static void put(json_t *request, const char *name, const char *text)
@@ -177,7 +185,8 @@ static int measure(struct optimizer *o, struct decision *d, int64_t checkpoint, 
 		return measure_elsewhere(o, d, checkpoint, e);
 	struct optimizer_tuned t;
 	layout_init(&optimizer_tuned_layout, &t);
-	int rc = run_child(o, d, &d->tune_job, &work_tune, tune_request(o, checkpoint), &optimizer_tuned_layout, &t, e);
+	int rc = run_child(o, d, (struct child){ &d->tune_job, &work_tune, &optimizer_tuned_layout }, tune_request(o, checkpoint),
+			   &t, e);
 	if (rc == 0)
 		judge(o, &t, d);
 	layout_fini(&optimizer_tuned_layout, &t);
@@ -193,7 +202,7 @@ static int profile(struct optimizer *o, struct decision *d, int64_t checkpoint, 
 	put(request, "device", o->q->subject.device);
 	put(request, "sizes", o->q->sizes);
 	layout_init(&optimizer_tuned_layout, &unused);
-	int rc = run_child(o, d, &d->profile_job, &work_profile, request, &optimizer_tuned_layout, &unused, &why);
+	int rc = run_child(o, d, (struct child){ &d->profile_job, &work_profile, &optimizer_tuned_layout }, request, &unused, &why);
 	layout_fini(&optimizer_tuned_layout, &unused);
 	if (rc < 0 && is_fatal(o, &why)) {
 		*e = why;
@@ -270,7 +279,8 @@ static int write_code(struct optimizer *o, struct decision *d, struct err *e)
 	struct transformed t;
 	struct err why = ERR_INIT;
 	layout_init(&transformed_layout, &t);
-	int rc = run_child(o, d, &d->transform_job, &work_transform, transform_request(o, d), &transformed_layout, &t, &why);
+	int rc = run_child(o, d, (struct child){ &d->transform_job, &work_transform, &transformed_layout }, transform_request(o, d),
+			   &t, &why);
 	if (rc < 0 && is_fatal(o, &why)) {
 		layout_fini(&transformed_layout, &t);
 		*e = why;

@@ -286,11 +286,8 @@ static int compare_ends(struct optimizer *o, int64_t best, struct result *r, str
 		r->speedup = exp(ratio);
 		r->low = exp(low);
 		r->high = exp(high);
-	} else if (rc < 0 && why.code == ERR_CANCELLED) {
-		*e = why;
-	} else {
+	} else if ((rc = err_if_cancelled(&why, e)) == 0) {
 		log_info("job %s: the best is not compared with the start: %s", o->job->id, why.text);
-		rc = 0;
 	}
 	layout_fini(&compare_layout, &c);
 	layout_free(work_compare.request, request);
@@ -355,7 +352,8 @@ static int inherit(struct optimizer *o, struct err *e)
 	rc = decision_rival(o->job->db, o->search, o->job->id, &rival, e);
 	if (rc == 0 && rival)
 		rc = err_set(e, ERR_CONFLICT,
-			     "continue: job %s works on this search and has not ended: wait for it with `job`, or cancel it with `job_control`",
+			     "continue: job %s works on this search and has not ended: wait for it with `job`, or cancel it with "
+			     "`job_control`",
 			     rival);
 	free(rival);
 	if (rc == 0)

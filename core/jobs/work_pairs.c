@@ -108,7 +108,7 @@ static int compare(struct engine_job *job, const struct work_pairs_request *q, c
 		return 0;
 	}
 	log_info("job %s: not compared with %s: %s", job->id, o->what, why.text);
-	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+	return err_if_cancelled(&why, e);
 }
 
 /* The joules that are shown beside the winner's time. Last, because a device that has worked for long may be slowed down for a while. */
@@ -124,7 +124,7 @@ static int weigh(struct engine_job *job, const struct work_pairs_request *q, str
 	if (rc < 0 || isfinite(joules) || energy_record(&ev, &winner, job->db, job->id, &why) == 0)
 		return rc;
 	log_info("job %s: the winner was not weighed: %s", job->id, why.text);
-	return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+	return err_if_cancelled(&why, e);
 }
 
 int work_pairs(struct engine_job *job, const struct work_pairs_request *q, struct err *e)

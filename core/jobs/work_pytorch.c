@@ -223,7 +223,7 @@ static int time_ways(struct beside *b, struct turns *x, const struct compare_sid
 		struct err trouble = ERR_INIT;
 		if (take_turns(x, k, &trouble) < 0) {
 			w->why = mem_str(trouble.text);
-			rc = trouble.code == ERR_CANCELLED ? (*e = trouble, -ERR_CANCELLED) : 0;
+			rc = err_if_cancelled(&trouble, e);
 			continue;
 		}
 		const struct trial_paired *p = &x->paired;
@@ -265,11 +265,8 @@ static int time_all(struct beside *b, struct trial *t, const struct params *para
 	if (rc == 0) {
 		s->by = mem_str(oracle_timer_by(x.timer));
 		rc = time_ways(b, &x, &ours, s, e);
-	} else if (why.code == ERR_CANCELLED) {
-		*e = why;
-	} else {
+	} else if ((rc = err_if_cancelled(&why, e)) == 0) {
 		s->why = mem_str(why.text);
-		rc = 0;
 	}
 	if (rc == 0 && !isfinite(s->median_ns)) {
 		rc = time_ours(&x, x.a, e);
@@ -283,16 +280,16 @@ static int time_all(struct beside *b, struct trial *t, const struct params *para
 /* Checked before it is timed, and after. The rows of a comparison point at the first check. */
 static int check_and_time(struct beside *b, struct trial *t, const struct params *params, struct size *s, struct err *e)
 {
-	struct reference_source judge = { .ev = &b->ev, .baseline = b->l->root, .facts = b->facts };
+	struct reference_source reference = { .ev = &b->ev, .baseline = b->l->root, .facts = b->facts };
 	struct evidence to = { .db = b->job->db, .checkpoint = b->l->id, .facts = b->facts, .job = b->job->id };
 	struct check c = { .passed = false };
 	uint64_t seed = check_seed();
-	int rc = check_run(&judge, t, seed, POISON, &c, e);
+	int rc = check_run(&reference, t, seed, POISON, &c, e);
 	if (rc == 0)
 		rc = check_record(&to, params, "input", seed, &c, &s->evidence, e);
 	if (rc == 0 && c.passed)
 		rc = time_all(b, t, params, seed, s->evidence, s, e);
-	if (rc == 0 && c.passed && (rc = check_after(&judge, t, seed, &c, e)) == 0 && !c.passed)
+	if (rc == 0 && c.passed && (rc = check_after(&reference, t, seed, &c, e)) == 0 && !c.passed)
 		rc = check_record(&to, params, "input", seed, &c, NULL, e);
 	if (rc == 0 && !c.passed)
 		rc = check_refuse(&c, "its outputs are wrong, so its speed is not quoted", e);

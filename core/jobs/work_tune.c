@@ -334,10 +334,21 @@ static int settle(struct engine_job *job, const char *workflow, const struct lin
 	return rc;
 }
 
+/* What is tuned, where, and at which sizes. */
+struct subject {
+	struct lineage l;
+	struct facts *facts; /* of each device; owned */
+	size_t devices;
+	struct work_sizes sizes;
+};
+
 /* One tune: of size number `first`, or of all sizes together. */
-static int tune_sizes(struct engine_job *job, const struct request *r, const struct lineage *l, const struct facts *facts,
-		      size_t devices, const struct work_sizes *sizes, struct work_tuned *result, struct err *e)
+static int tune_sizes(struct engine_job *job, const struct request *r, const struct subject *x, struct work_tuned *result,
+		      struct err *e)
 {
+	const struct lineage *l = &x->l;
+	const struct facts *facts = x->facts;
+	const struct work_sizes *sizes = &x->sizes;
 	struct eval ev = work_eval(job);
 	struct seeds seeds = { .count = 0 };
 	struct tune_result t = { 0 };
@@ -350,7 +361,7 @@ static int tune_sizes(struct engine_job *job, const struct request *r, const str
 		.ctx = l->ctx,
 		.baseline = l->root,
 		.facts = facts,
-		.device_count = devices,
+		.device_count = x->devices,
 		.size = sizes->at[first],
 		.also = sizes->at + 1,
 		.also_count = together ? sizes->count - 1 : 0,
@@ -396,28 +407,25 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 {
 	const struct request *q = request;
 	struct work_tuned *result = ret_result;
-	struct lineage l;
-	struct facts *facts = NULL;
-	size_t devices = 0;
-	struct work_sizes sizes = { 0 };
+	struct subject x = { .facts = NULL };
 	const char *over = q->over && *q->over ? q->over : "each";
 	bool each = strcmp(over, "each") == 0;
 	if (!each && strcmp(over, "mean") != 0 && strcmp(over, "worst") != 0)
 		return err_set(e, ERR_INPUT, "over: '%s'; expected each (a winner per input size), mean (geometric) or worst",
 			       over);
-	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
+	int rc = lineage_load(job->db, q->subject.checkpoint, &x.l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_devices(job, q->subject.device, l.ctx, &facts, &devices, e);
+	rc = work_devices(job, q->subject.device, x.l.ctx, &x.facts, &x.devices, e);
 	if (rc == 0)
-		rc = work_sizes_list(q->sizes, l.ctx, facts, &sizes, e);
-	for (size_t i = 0; rc == 0 && i < (each ? sizes.count : 1); i++)
-		rc = tune_sizes(job, q, &l, facts, devices, &sizes, result, e);
+		rc = work_sizes_list(q->sizes, x.l.ctx, x.facts, &x.sizes, e);
+	for (size_t i = 0; rc == 0 && i < (each ? x.sizes.count : 1); i++)
+		rc = tune_sizes(job, q, &x, result, e);
 	if (rc == 0 && work_keep_faster(q->keep))
-		rc = settle(job, q->subject.workflow, &l, result, e);
-	free(facts);
-	work_sizes_fini(&sizes);
-	lineage_fini(&l);
+		rc = settle(job, q->subject.workflow, &x.l, result, e);
+	free(x.facts);
+	work_sizes_fini(&x.sizes);
+	lineage_fini(&x.l);
 	return rc;
 }
 

@@ -126,10 +126,8 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 		double speed = NAN;
 		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id, kernels.at[i].name);
 		/* A pipe that this device lacks is not a failure. */
-		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0 && why.code == ERR_CANCELLED) {
-			*e = why;
-			rc = -ERR_CANCELLED;
-		}
+		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0)
+			rc = err_if_cancelled(&why, e);
 		whole = whole && (why.code != ERR_NONE || isfinite(speed));
 		if (rc == 0 && isfinite(speed)) {
 			add(&list, kernels.at[i].name, speed);

@@ -102,7 +102,7 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	struct trial_paired paired = { .count = 0 };
 	struct check c[2] = { { .passed = false }, { .passed = false } };
 	struct compare_side *side[2] = { &q->a, &q->b };
-	struct reference_source judge[2];
+	struct reference_source reference[2];
 	uint64_t seed = q->seed ? q->seed : check_seed();
 	struct load load;
 	struct err unweighed = ERR_INIT; /* the row of the times is kept all the same */
@@ -112,9 +112,9 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	p.warm = q->warm;
 	p.seeds = seeds;
 	for (int k = 0; k < 2; k++)
-		judge[k] = (struct reference_source){ .ev = ev, .baseline = side[k]->baseline, .facts = q->facts };
+		reference[k] = (struct reference_source){ .ev = ev, .baseline = side[k]->baseline, .facts = q->facts };
 	for (int k = 0; k < 2 && rc == 0; k++)
-		rc = check_run(&judge[k], &t[k], seed, POISON, &c[k], e);
+		rc = check_run(&reference[k], &t[k], seed, POISON, &c[k], e);
 	bool right = c[0].passed && c[1].passed;
 	if (rc == 0 && right) {
 		load_begin(&load, pool_worker_pid(t[0].worker));
@@ -125,7 +125,7 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	if (rc == 0 && right && q->objective)
 		energy_pair(&t[0], &t[1], q->objective, paired.ratio, &q->weighing, &unweighed);
 	for (int k = 0; k < 2 && rc == 0 && right; k++)
-		rc = check_after(&judge[k], &t[k], seed, &c[k], e);
+		rc = check_after(&reference[k], &t[k], seed, &c[k], e);
 	for (int k = 0; k < 2 && rc == 0; k++) {
 		char what[96];
 		snprintf(what, sizeof what, "checkpoint %lld has wrong outputs, so there is no verdict on its speed",

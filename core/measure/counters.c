@@ -55,13 +55,9 @@ int counters_read(const struct eval *ev, const struct context *ctx, const struct
 		pool_give(worker);
 		variant_fini(&v);
 	}
-	if (rc < 0 && why.code == ERR_CANCELLED) {
-		*e = why;
-		return rc;
-	}
-	if (rc < 0)
+	if (rc < 0 && (rc = err_if_cancelled(&why, e)) == 0)
 		close_both(ret_counters, why.text);
-	return 0;
+	return rc;
 }
 
 double counters_get(const struct wire_counters *c, const char *kernel, const char *name)
@@ -130,11 +126,13 @@ void counters_mixed_figures(const struct wire_counters *c, const char *kernel, c
 {
 	double flops = counters_flops(c, kernel, m);
 	figures_add(f, "flops_per_instruction", sass_flops(m));
-	figures_add(f, "load_efficiency", counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
-	figures_add(f, "store_efficiency", counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
+	figures_add(f, "load_efficiency",
+		    counters_get(c, kernel, "loads") * m->load_bytes / counters_get(c, kernel, "load_sectors"));
+	figures_add(f, "store_efficiency",
+		    counters_get(c, kernel, "stores") * m->store_bytes / counters_get(c, kernel, "store_sectors"));
 	figures_add(f, "loads_per_flop", LANES * counters_get(c, kernel, "loads") / flops);
 	figures_add(f, "shared_per_flop",
-	    LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
+		    LANES * (counters_get(c, kernel, "shared_loads") + counters_get(c, kernel, "shared_stores")) / flops);
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */

@@ -53,29 +53,24 @@ static int time_pairs(struct trial *t, struct trial *probe, uint64_t seed, struc
 	return 0;
 }
 
-int probe_run(const struct eval *ev, struct trial *t, const struct context *ctx, const struct facts *facts, enum wire_probe probe,
-	      uint64_t seed, struct probe_result *ret_result, struct err *e)
+int probe_run(const struct eval *ev, struct trial *t, const struct probe_request *q, struct probe_result *ret_result, struct err *e)
 {
 	struct eval rewritten = *ev;
 	struct err why = ERR_INIT;
 	struct variant v = { .params = NULL };
 	struct trial p;
 	*ret_result = (struct probe_result){ .ratio = NAN, .low = NAN, .high = NAN };
-	rewritten.probe = probe;
-	int rc = variant_build(&rewritten, ctx, t->variant->params, facts, &v, &why);
+	rewritten.probe = q->probe;
+	int rc = variant_build(&rewritten, q->ctx, t->variant->params, q->facts, &v, &why);
 	if (rc == 0) {
 		rc = trial_begin(&p, t->worker, &v, &why);
 		if (rc == 0) {
-			rc = time_pairs(t, &p, seed, ret_result, &why);
+			rc = time_pairs(t, &p, q->seed, ret_result, &why);
 			trial_end(&p);
 		}
 		variant_fini(&v);
 	}
-	if (rc < 0 && why.code == ERR_CANCELLED) {
-		*e = why;
-		return rc;
-	}
-	if (rc < 0)
+	if (rc < 0 && (rc = err_if_cancelled(&why, e)) == 0)
 		ret_result->why = mem_str(why.text);
-	return 0;
+	return rc;
 }

@@ -10,13 +10,21 @@
 /* "loads", "stores", "barriers", by enum wire_probe. */
 extern const char *const probe_names[WIRE_PROBES];
 
+/* All borrowed. */
+struct probe_request {
+	const struct context *ctx;
+	const struct facts *facts;
+	enum wire_probe probe;
+	uint64_t seed; /* of the inputs */
+};
+
 struct probe_result {
 	double ratio, low, high; /* how many times as fast it would be, and the interval; NAN where it could not be tried */
 	char *why;               /* that; owned; NULL */
 };
 
 /* t: the kernel itself, prepared and executed. Only what ends the job is an error (-ERR_CANCELLED); anything else is `why`. */
-int probe_run(const struct eval *ev, struct trial *t, const struct context *ctx, const struct facts *facts, enum wire_probe probe,
-	      uint64_t seed, struct probe_result *ret_result, struct err *e);
+int probe_run(const struct eval *ev, struct trial *t, const struct probe_request *q, struct probe_result *ret_result,
+	      struct err *e);
 
 #endif

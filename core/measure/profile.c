@@ -103,10 +103,7 @@ static int count(struct trial *t, uint64_t seed, struct wire_counted *ret_counte
 		return 0;
 	*ret_counted = (struct wire_counted){ .count = 0 };
 	*ret_why = mem_str(why.text);
-	if (why.code != ERR_CANCELLED)
-		return 0;
-	*e = why;
-	return -ERR_CANCELLED;
+	return err_if_cancelled(&why, e);
 }
 
 static int refuse_disturbed(const struct trial_times *times, struct err *e)
@@ -138,10 +135,8 @@ static int look_inside(const struct eval *ev, const struct profile_request *q, c
 		rc = err_set(&why, ERR_UNSUPPORTED, "only NVIDIA's devices have this view");
 	}
 	r->no_sass = rc < 0 && isnan(figures_get(&r->figures, "instructions")) ? mem_str(why.text) : NULL;
-	if (rc < 0 && why.code == ERR_CANCELLED) {
-		*e = why;
-		return rc;
-	}
+	if (err_if_cancelled(&why, e) < 0)
+		return -ERR_CANCELLED;
 	rc = counters_read(ev, q->ctx, q->params, q->facts, &counters, e);
 	if (rc == 0) {
 		kernels_add_counters(&r->kernels, &counters, &r->figures);
@@ -216,7 +211,7 @@ static int check_and_measure(const struct reference_source *j, const struct prof
 int profile_run(const struct eval *ev, const struct profile_request *q, struct db *db, int64_t checkpoint, const char *job,
 		struct profile_result *ret_result, struct err *e)
 {
-	struct reference_source judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
+	struct reference_source reference = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
 	struct evidence to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job };
 	struct profile_result r = { .energy = { .joules = NAN, .watts = NAN } };
 	struct external_subject subject = { .ctx = q->ctx, .params = q->params, .facts = q->facts };
@@ -236,14 +231,15 @@ int profile_run(const struct eval *ev, const struct profile_request *q, struct d
 	if (rc == 0)
 		rc = trial_begin(&t, device, &v, e);
 	if (rc == 0) {
-		rc = check_and_measure(&judge, q, &t, &to, &r, e);
+		rc = check_and_measure(&reference, q, &t, &to, &r, e);
 		if (rc == 0)
 			rc = kernels_time(&t, r.cold.median, &r.kernels, e);
 		if (rc == 0)
 			rc = count(&t, check_seed(), &counted, &uncounted, e);
 		for (enum wire_probe p = WIRE_PROBE_NONE + 1; rc == 0 && q->probes && p < WIRE_PROBES; p++) {
 			eval_progress(ev, p, WIRE_PROBES, "what if %s were free", probe_names[p]);
-			rc = probe_run(ev, &t, q->ctx, q->facts, p, check_seed(), &r.probes[p], e);
+			const struct probe_request asked = { q->ctx, q->facts, p, check_seed() };
+			rc = probe_run(ev, &t, &asked, &r.probes[p], e);
 		}
 		trial_end(&t);
 	}

@@ -9,9 +9,9 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
-#include "core/search/import_file.h"
 
 enum { VALUES_MAX = UINT16_MAX };
 
@@ -106,7 +106,7 @@ int simulate_load(const char *path, struct simulate_space *ret_space, struct err
 	struct buf text = BUF_INIT;
 	json_error_t bad;
 	json_t *root = NULL;
-	int rc = import_file_read(path, &text, e);
+	int rc = buf_add_packed_file(&text, path, e);
 	if (rc < 0)
 		goto out;
 	root = json_loadb(buf_text(&text), text.len, 0, &bad);

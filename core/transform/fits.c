@@ -53,7 +53,6 @@ const struct fits_word fits_words[] = {
 	[ATOMICS] = { "atomics", "device code has atomic operations" },
 	[SHARES_CPU] = { "device.shares_cpu", "the device is the CPU" },
 };
-const size_t fits_word_count = WORDS;
 
 struct fits {
 	const struct context *ctx;

@@ -20,7 +20,6 @@ struct fits_word {
 	const char *name, *about;
 };
 extern const struct fits_word fits_words[];
-extern const size_t fits_word_count;
 
 /* The context and device that conditions are asked about. */
 struct fits;

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "base/utf8.h"
-#include "core/search/import_file.h"
 #include "core/transform/fits.h"
 
 enum { FILE_MAX = 1 << 20, NEAREST = 3 };
@@ -51,7 +50,7 @@ static int read_file(const char *path, struct buf *out, struct err *e)
 {
 	if (access(path, F_OK) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(e, errno, "%s cannot be read", path);
-	int rc = import_file_read(path, out, e);
+	int rc = buf_add_packed_file(out, path, e);
 	if (rc < 0)
 		return rc;
 	if (out->len > FILE_MAX)

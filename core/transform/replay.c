@@ -16,7 +16,6 @@
 #include "base/front_matter.h"
 #include "base/markdown.h"
 #include "base/mem.h"
-#include "core/search/import_file.h"
 
 struct recording {
 	struct model_key key;
@@ -116,7 +115,7 @@ out:
 static int read_recording(const char *path, struct recording *ret_r, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc = import_file_read(path, &text, e);
+	int rc = buf_add_packed_file(&text, path, e);
 	if (rc == 0 && strlen(buf_text(&text)) != text.len)
 		rc = err_set(e, ERR_INPUT, "%s holds a NUL byte: it is not a recording", path);
 	if (rc == 0)
@@ -265,7 +264,7 @@ static int load_line(struct replay *r, const char *path, const char *line, size_
 static int load_packed(struct replay *r, const char *path, unsigned attempt, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc = import_file_read(path, &text, e);
+	int rc = buf_add_packed_file(&text, path, e);
 	for (const char *line = buf_text(&text); rc == 0 && *line;) {
 		size_t n = strcspn(line, "\n");
 		rc = load_line(r, path, line, n, attempt, e);

@@ -139,7 +139,7 @@ static int note_devices(struct tuner *u, struct tune_lanes *lanes, struct err *e
 		u->left.facts = &u->q->facts[left];
 		u->left.device_count = 1;
 		u->q = &u->left;
-		u->judge.facts = u->to.facts = u->left.facts;
+		u->source.facts = u->to.facts = u->left.facts;
 	}
 	return 0;
 }
@@ -329,7 +329,7 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 {
 	struct tuner u = { .ev = ev,
 			   .q = q,
-			   .judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
+			   .source = { .ev = ev, .baseline = q->baseline, .facts = q->facts },
 			   .to = { .db = db, .checkpoint = checkpoint, .facts = q->facts, .job = job },
 			   .secrets = { .search = check_seed(),
 					.validation = check_seed(),

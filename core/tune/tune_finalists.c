@@ -112,7 +112,7 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 					trial_measure(&t, &timing, &times, &why);
 				trial_end(&t);
 			}
-			rc = why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+			rc = err_if_cancelled(&why, e);
 		}
 		if (rc == 0 && times.count && !times.disturbed) {
 			struct tune_row row = { .facts = u->q->facts,
@@ -233,7 +233,7 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 	timing.seeds = seeds;
 	if (trial_begin(&t, u->device, v, &a->why) < 0)
 		return 0;
-	int rc = check_run(&u->judge, &t, seed, TUNE_POISON, &a->check, e);
+	int rc = check_run(&u->source, &t, seed, TUNE_POISON, &a->check, e);
 	if (rc == 0 && a->check.passed && trial_measure(&t, &timing, &a->times, &a->why) == 0 && objective_weighs(u->objective)) {
 		struct trial_weighed weighed;
 		if (trial_energy(&t, WEIGH_NS, &weighed, &a->why) == 0) {
@@ -242,7 +242,7 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 		}
 	}
 	if (rc == 0 && a->check.passed && a->why.code == ERR_NONE)
-		rc = check_after(&u->judge, &t, seed, &a->check, e);
+		rc = check_after(&u->source, &t, seed, &a->check, e);
 	trial_end(&t);
 	return rc;
 }
@@ -274,11 +274,8 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 	bool checked = c->passed || c->code != ERR_NONE;
 	if (rc < 0)
 		goto out;
-	if (a->why.code == ERR_CANCELLED) {
-		*e = a->why;
-		rc = -ERR_CANCELLED;
+	if ((rc = err_if_cancelled(&a->why, e)) < 0)
 		goto out;
-	}
 	if (checked)
 		rc = check_record(&u->to, v->params, "input", seed, c, &a->evidence, e);
 	if (rc < 0)

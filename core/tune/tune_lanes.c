@@ -138,18 +138,18 @@ static void weigh(struct trial *trial, const struct tune_tried *t, struct tune_j
 static void check_and_time_once(const struct tuner *u, struct pool_worker *worker, double best_ns, struct tune_tried *t,
 				struct tune_judged *j)
 {
-	struct reference_source judge = { .ev = u->ev, .baseline = u->q->baseline, .facts = t->facts };
+	struct reference_source source = { .ev = u->ev, .baseline = u->q->baseline, .facts = t->facts };
 	struct trial trial;
 	struct trial_timing timing = searching;
 	double give_up = u->q->give_up > 0 ? u->q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER;
 	if (trial_begin(&trial, worker, j->used, &j->why) < 0)
 		return;
-	if (check_run(&judge, &trial, u->secrets.search, TUNE_POISON, &j->check, &t->broken) == 0) {
+	if (check_run(&source, &trial, u->secrets.search, TUNE_POISON, &j->check, &t->broken) == 0) {
 		j->checked = true;
 		timing.warm = u->q->warm;
 		timing.hopeless_ns = isfinite(best_ns) ? best_ns * give_up : 0;
 		bool timed = j->check.passed && trial_measure(&trial, &timing, &j->times, &j->why) == 0;
-		if (timed && check_left(&judge, &trial, &j->check, &t->broken) == 0 && j->check.passed &&
+		if (timed && check_left(&source, &trial, &j->check, &t->broken) == 0 && j->check.passed &&
 		    objective_weighs(u->objective))
 			weigh(&trial, t, j);
 	}

@@ -50,17 +50,17 @@ static int pair_up(struct tuner *u, struct side s[2], uint64_t seed, struct tria
 	pairing.warm = u->q->warm;
 	pairing.seeds = seeds;
 	for (int k = 0; k < 2; k++) {
-		rc = check_run(&u->judge, &s[k].trial, seed, TUNE_POISON, &s[k].check, e);
+		rc = check_run(&u->source, &s[k].trial, seed, TUNE_POISON, &s[k].check, e);
 		s[k].judged = rc == 0;
 		if (rc < 0 || !s[k].check.passed)
 			return rc;
 	}
 	if (trial_pair(&s[0].trial, &s[1].trial, &pairing, ret_paired, &why) < 0) {
 		*ret_paired = (struct trial_paired){ .count = 0 };
-		return why.code == ERR_CANCELLED ? (*e = why, -ERR_CANCELLED) : 0;
+		return err_if_cancelled(&why, e);
 	}
 	for (int k = 0; k < 2 && rc == 0 && s[0].check.passed; k++)
-		rc = check_after(&u->judge, &s[k].trial, seed, &s[k].check, e);
+		rc = check_after(&u->source, &s[k].trial, seed, &s[k].check, e);
 	return rc;
 }
 
@@ -197,11 +197,11 @@ static int compare_winner(struct tuner *u, const struct finalist *winner, struct
 	int rc = trial_begin(&t, u->device, &winner->variant, e);
 	if (rc < 0)
 		return rc;
-	rc = check_run(&u->judge, &t, seed, TUNE_POISON, &c, e);
+	rc = check_run(&u->source, &t, seed, TUNE_POISON, &c, e);
 	if (rc == 0 && c.passed)
-		rc = library_baseline_compare(&u->judge, &t, u->q->ctx, u->secrets.library[1], u->q->warm, r, e);
+		rc = library_baseline_compare(&u->source, &t, u->q->ctx, u->secrets.library[1], u->q->warm, r, e);
 	if (rc == 0 && c.passed)
-		rc = check_after(&u->judge, &t, seed, &c, e);
+		rc = check_after(&u->source, &t, seed, &c, e);
 	if (rc == 0)
 		rc = check_record(&u->to, winner->params, "input", seed, &c, &evidence, e);
 	if (rc == 0 && !c.passed)

@@ -41,10 +41,10 @@ struct tune_lanes;
 struct tuner {
 	const struct eval *ev;
 	const struct tune_request *q;
-	struct tune_request left;      /* what q points to when its first device was lost: the same for the first of the others */
-	struct reference_source judge; /* of q's first device */
-	struct evidence to;            /* likewise */
-	struct pool_worker *device;    /* leased; NULL while validation leases it */
+	struct tune_request left;       /* what q points to when its first device was lost: the same for the first of the others */
+	struct reference_source source; /* of q's first device */
+	struct evidence to;             /* likewise */
+	struct pool_worker *device;     /* leased; NULL while validation leases it */
 	struct tune_result result;
 	struct finalist finalists[TUNE_FINALISTS]; /* fastest first */
 	size_t finalist_count;

@@ -84,10 +84,3 @@ void lanes_free(struct lanes *l)
 	lock_fini(&l->lock);
 	free(l);
 }
-
-void lanes_run(unsigned width, size_t count, void (*work)(void *arg, size_t i), void *arg)
-{
-	struct lanes *l = lanes_new(width ? width - 1 : 0, count, work, arg);
-	lanes_wait(l, count);
-	lanes_free(l);
-}

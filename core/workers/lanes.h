@@ -14,7 +14,4 @@ void lanes_wait(struct lanes *l, size_t count);
 /* Begins nothing more and returns when what was begun is done. */
 void lanes_free(struct lanes *take_lanes);
 
-/* All items, on up to `width` threads, the calling one among them. */
-void lanes_run(unsigned width, size_t count, void (*work)(void *arg, size_t i), void *arg);
-
 #endif

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/jobs/import_results.h"
+#include "core/jobs/foreign.h"
 #include "core/record/checkpoint.h"
 #include "core/record/exchange.h"
 #include "core/record/lineage.h"
@@ -109,7 +109,7 @@ static int t4(struct db *db, int64_t id, struct buf *out, struct err *e)
 {
 	struct measurement_list list;
 	struct measurement_query q = { .checkpoint = id };
-	struct import_results results = { .count = 0 };
+	struct foreign results = { .count = 0 };
 	int rc = measurement_list(db, &q, &list, e);
 	if (rc < 0)
 		return rc;
@@ -117,22 +117,22 @@ static int t4(struct db *db, int64_t id, struct buf *out, struct err *e)
 		const struct measurement *m = &list.at[i];
 		size_t inputs = strlen(m->sizes);
 		const char *tuning = strncmp(m->params, m->sizes, inputs) == 0 ? m->params + inputs : m->params;
-		struct import_result *r = MEM_PUSH(results.at, results.count);
-		*r = (struct import_result){ .params = mem_str(tuning + (*tuning == ' ')),
-					     .device = mem_str(m->device),
-					     .sizes = mem_str(m->sizes),
-					     .status = m->status,
-					     .ms = m->median_ns / 1e6,
-					     .run_count = m->sample_count,
-					     .runs_ms = MEM_NEW_N(double, m->sample_count + 1),
-					     .proven = m->proven,
-					     .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6,
-					     .created_ms = m->created_ms };
+		struct foreign_result *r = MEM_PUSH(results.at, results.count);
+		*r = (struct foreign_result){ .params = mem_str(tuning + (*tuning == ' ')),
+					      .device = mem_str(m->device),
+					      .sizes = mem_str(m->sizes),
+					      .status = m->status,
+					      .ms = m->median_ns / 1e6,
+					      .run_count = m->sample_count,
+					      .runs_ms = MEM_NEW_N(double, m->sample_count + 1),
+					      .proven = m->proven,
+					      .compile_ms = m->compile_ns < 0 ? NAN : (double)m->compile_ns / 1e6,
+					      .created_ms = m->created_ms };
 		for (size_t k = 0; k < m->sample_count; k++)
 			r->runs_ms[k] = m->samples[k] / 1e6;
 	}
-	import_results_write(&results, out);
-	import_results_fini(&results);
+	foreign_write(&results, out);
+	foreign_fini(&results);
 	measurement_list_fini(&list);
 	return 0;
 }

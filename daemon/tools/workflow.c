@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/diff.h"
 #include "base/mem.h"
-#include "core/jobs/import.h"
+#include "core/jobs/foreign.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
 #include "core/record/comparison.h"
@@ -366,11 +366,11 @@ static const struct mcp_done *delete_one(struct mcp_call *call, struct db *db, i
 static const struct mcp_done *import(struct mcp_call *call, struct db *db, int64_t id)
 {
 	const char *text = tools_text(call, "text"), *origin = tools_text(call, "name");
-	struct import_summary sum;
+	struct foreign_summary sum;
 	struct err e = ERR_INIT;
 	if (text == NULL)
 		err_set(&e, ERR_INPUT, "text: the results to import are missing");
-	if (text == NULL || import_take(db, id, text, tools_text(call, "sizes"), origin ? origin : "text", &sum, &e) < 0)
+	if (text == NULL || foreign_take(db, id, text, tools_text(call, "sizes"), origin ? origin : "text", &sum, &e) < 0)
 		return tools_refuse(call, &e);
 	const struct mcp_done *done =
 		mcp_call_reply(call, json_pack("{s:I, s:s}", "checkpoint", (json_int_t)id, "text", sum.text), "%s", sum.text);

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "core/optimize/landscape.h"
 #include "core/optimize/policy.h"
-#include "core/search/import_file.h"
 #include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
@@ -66,7 +66,7 @@ static json_t *simulate_policy(const struct simulation *s, const struct policy *
 static int read_landscape(const char *path, struct landscape *ret_landscape, struct err *e)
 {
 	struct buf text = BUF_INIT;
-	int rc = import_file_read(path, &text, e);
+	int rc = buf_add_packed_file(&text, path, e);
 	if (rc == 0)
 		rc = landscape_read(path, buf_text(&text), ret_landscape, e);
 	buf_fini(&text);

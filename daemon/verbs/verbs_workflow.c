@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/jobs/import_results.h"
-#include "core/search/import_file.h"
+#include "core/jobs/foreign.h"
 #include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
@@ -111,27 +111,27 @@ static int export_files(const struct verb_line *line, const struct verb_call *ca
 static int import_file(const struct verb_line *line, const struct verb_call *call)
 {
 	const char *path = line->words[2], *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	struct import_results results = { 0 };
+	struct foreign results = { 0 };
 	struct buf text = BUF_INIT;
 	struct err e = ERR_INIT;
 	json_t *arguments = NULL;
 	int rc = call_arguments(line, call, 1, &arguments, &e);
-	rc = rc < 0 ? rc : import_file_read(path, &text, &e);
-	if (rc == 0 && (rc = import_results_read(buf_text(&text), text.len, &results, &e)) < 0)
+	rc = rc < 0 ? rc : buf_add_packed_file(&text, path, &e);
+	if (rc == 0 && (rc = foreign_read(buf_text(&text), text.len, &results, &e)) < 0)
 		err_wrap(&e, "%s", path);
 	buf_clear(&text);
 	if (rc == 0) {
 		if (results.count > IMPORT_MAX)
 			printf("of %zu configurations the fastest %d are sent\n", results.count, IMPORT_MAX);
-		import_results_shorten(&results, IMPORT_MAX);
+		foreign_shorten(&results, IMPORT_MAX);
 		for (size_t i = 0; i < results.count; i++)
 			results.at[i].run_count = 0;
-		import_results_write(&results, &text);
+		foreign_write(&results, &text);
 		json_object_set_new(arguments, "text", json_string(buf_text(&text)));
 		json_object_set_new(arguments, "name",
 				    json_sprintf("%.*s (%s)", (int)utf8_fit(name, NAME_BYTES), name, results.format));
 	}
-	import_results_fini(&results);
+	foreign_fini(&results);
 	buf_fini(&text);
 	if (rc == 0)
 		return call_tool(line, call->tool, call, arguments, NULL);

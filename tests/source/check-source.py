@@ -36,7 +36,7 @@ LIBRARIES = (
     (r"(lua|lauxlib|lualib)\.h", ("core/context/",)),
     (r"seccomp\.h", ("backends/",)),
     (r"systemd/", ("daemon/",)),
-    (r"zlib\.h", ("core/search/import",)),
+    (r"zlib\.h", ("base/buf",)),
     (r"nettle/", ("base/hash", "mcp/")),  # hashes; base64 of MCP's binary content
 )
 # File = prefix. Further names that a room's files may export; {stem} is the file's name.

@@ -293,52 +293,8 @@ static void test_speed(void)
 	context_free(ctx);
 }
 
-static void test_near(void)
-{
-	struct err e;
-	struct context *ctx =
-		tuned("tune:\n  BX: 1<<i for i = 0,10\n  BY: 1<<i for i = 0,10\n  U: i for i = 1,64\nwhere:\n  - BX*BY <= 1024\n"
-		      "  - U % 3 ~= 0\n");
-	struct space *s = make(ctx, NULL, &e);
-	size_t wrong = 0, n = 0, *near = NULL, want = 0, all = space_count(s);
-	uint64_t state = 7;
-	struct params *p = space_at(s, all / 2);
-	space_neighbours(s, all / 2, &near, &n);
-	for (size_t k = 0; k < all; k++) {
-		struct params *q = space_at(s, k);
-		size_t differ = 0;
-		for (size_t v = 0; v < p->count; v++)
-			differ += p->at[v].i != q->at[v].i;
-		bool same_size = p->at[0].i == q->at[0].i, found = false;
-		for (size_t i = 0; i < n; i++)
-			found = found || near[i] == k;
-		want += same_size && differ == 1;
-		wrong += found != (same_size && differ == 1);
-		params_free(q);
-	}
-	ok(want > 20 && n == want && wrong == 0, "the %zu neighbours of a point are those that a loop over all finds", n);
-	params_free(p);
-	int64_t start = pace_used();
-	size_t sum = 0;
-	for (int i = 0; i < 10000; i++)
-		sum += space_random(s, &state);
-	double random_ns = (double)(pace_used() - start) / 1e4;
-	start = pace_used();
-	for (int i = 0; i < 1000; i++) {
-		n = 0;
-		space_neighbours(s, space_random(s, &state), &near, &n);
-	}
-	double near_us = (double)(pace_used() - start) / 1e6;
-	printf("# %zu points: a random one in %.0f ns, all neighbours in %.1f us\n", all, random_ns, near_us);
-	ok(sum > 0 && random_ns < 100000 && near_us < 1000, "a random point and its neighbours take microseconds");
-	free(near);
-	space_free(s);
-	context_free(ctx);
-}
-
 int main(void)
 {
-	test_near();
 	test_points();
 	test_sample();
 	test_check();

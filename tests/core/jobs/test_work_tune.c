@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "bench/fake_worker.h"
 #include "core/jobs/engine.h"
-#include "core/sample.h"
-#include "core/jobs/import.h"
+#include "core/jobs/foreign.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
+#include "core/sample.h"
 
 enum { SIDE = 40, BEST_X = 30, BEST_Y = 20, BUDGET = 256, SEEDS = 128, FAR_FROM = 1 + BUDGET / SIDE };
 
@@ -37,10 +37,13 @@ struct bench {
 /* X, and one more parameter of that name. */
 static int64_t checkpoint_of(struct bench *b, const char *other, int64_t parent)
 {
-	char *text = mem_fmt("---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
-	                     "tune:\n  X: i for i = 1,%d\n  %s: i for i = 1,%d\n---\n```hlsl\n[numthreads(64, 1, 1)]\n"
-	                     "void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X + %s; }\n```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n"
-	                     "```\n", SIDE, other, SIDE, other);
+	char *text =
+		mem_fmt("---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  A: f32[64] = random\n  C: out f32[64]\n"
+			"tune:\n  X: i for i = 1,%d\n  %s: i for i = 1,%d\n---\n```hlsl\n[numthreads(64, 1, 1)]\n"
+			"void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X + %s; }\n```\n```lua host\nlaunch(\"k\", {1}, {64}, "
+			"{A, C, n})\n"
+			"```\n",
+			SIDE, other, SIDE, other);
 	return sample_add_text(&b->s, text, parent);
 }
 
@@ -53,7 +56,7 @@ static void tuned(struct bench *b, int64_t checkpoint, const char *device, const
 	bool done = false, fresh;
 	void *request = layout_new(kind->request);
 	char *json = mem_fmt("{\"checkpoint\":%lld,\"device\":\"%s\",\"sizes\":\"%s\",\"strategy\":\"%s\",\"budget\":%d}",
-	                     (long long)checkpoint, device, size, strategy, budget);
+			     (long long)checkpoint, device, size, strategy, budget);
 	if (layout_read_text(kind->request, json, request, &e) < 0 ||
 	    engine_submit(b->engine, b->s.db, &(struct engine_submission){ "tune", request, false, NULL }, &id, &fresh, &e) < 0)
 		printf("# %s\n", e.text);
@@ -76,7 +79,7 @@ static void tuned(struct bench *b, int64_t checkpoint, const char *device, const
 
 /* Configurations that the search tried where "exhaustive" does not come: how many of each X; their number is returned. */
 static size_t tried_far(struct bench *b, int64_t checkpoint, const char *device, const char *size, size_t x_count[SIDE + 1],
-                        size_t *ret_all)
+			size_t *ret_all)
 {
 	struct measurement_query q = { .checkpoint = checkpoint };
 	struct measurement_list rows;
@@ -150,14 +153,15 @@ static void elsewhere(struct bench *b, int64_t checkpoint)
 static void imported(struct bench *b)
 {
 	int64_t checkpoint = checkpoint_of(b, "W", 0);
-	struct import_summary sum = { 0 };
+	struct foreign_summary sum = { 0 };
 	struct err e = ERR_INIT;
 	struct buf text = BUF_INIT;
 	size_t tried[SIDE + 1], all;
 	buf_adds(&text, "{\"device_name\": \"G\", \"tune_params_keys\": [\"X\", \"W\"], \"tune_params\": {}, \"cache\": {");
 	for (int x = 20; x <= SIDE; x++)
 		buf_addf(&text, "\"%d,3\": {\"X\": %d, \"W\": 3, \"time\": %d}, ", x, x, x);
-	is_int(import_take(b->s.db, checkpoint, buf_text(&text), "n=64", "g.json", &sum, &e), 0, "a cache file is imported %s", e.text);
+	is_int(foreign_take(b->s.db, checkpoint, buf_text(&text), "n=64", "g.json", &sum, &e), 0, "a cache file is imported %s",
+	       e.text);
 	tuned(b, checkpoint, "hlsl:0", "n=64", "exhaustive", 32);
 	size_t far = tried_far(b, checkpoint, b->s.facts.uuid, "n=64", tried, &all), expected = 0;
 	for (int x = 20; x < 28; x++)

@@ -6,11 +6,11 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "core/judge/suite.h"
+#include "core/sample.h"
 #include "core/workers/eval.h"
 #include "core/workers/lanes.h"
-#include "core/judge/suite.h"
 #include "core/workers/variant.h"
-#include "core/sample.h"
 
 static struct hash key_number(int i)
 {
@@ -77,7 +77,8 @@ static void folder_of_files(const char *base)
 	is_int(get(b, 39, &out), 1, "the next process finds it");
 	is_int(get(b, 50, &out), 0, "what would push out most others is not kept");
 	binaries_free(b);
-	ok(binaries_new("/proc/nowhere/x", 1000) == NULL && binaries_get(NULL, &(struct hash){ "" }, &out) == 0, "without a folder nothing is kept");
+	ok(binaries_new("/proc/nowhere/x", 1000) == NULL && binaries_get(NULL, &(struct hash){ "" }, &out) == 0,
+	   "without a folder nothing is kept");
 	buf_fini(&out);
 	free(folder);
 }
@@ -99,8 +100,9 @@ static void variants(struct sample *s, const char *base)
 	is_int(variant_build(&ev, good, params, &s->facts, &second, &e), 0, "and again %s", e.text);
 	is_int((int)binaries_stats(b).hits, 1, "without one");
 	ok(first.compiled.binary_len == second.compiled.binary_len &&
-	   memcmp(first.compiled.binary, second.compiled.binary, first.compiled.binary_len) == 0 &&
-	   first.compiled.kernel_count == second.compiled.kernel_count, "with the same binary");
+		   memcmp(first.compiled.binary, second.compiled.binary, first.compiled.binary_len) == 0 &&
+		   first.compiled.kernel_count == second.compiled.kernel_count,
+	   "with the same binary");
 	variant_fini(&first);
 	variant_fini(&second);
 	is_int(variant_build(&ev, good, larger, &s->facts, &second, &e), 0, "and at another size %s", e.text);
@@ -124,7 +126,12 @@ static void variants(struct sample *s, const char *base)
 	free(folder);
 }
 
-struct several { const struct eval *ev; const struct context *ctx; const struct params *params; const struct facts *facts; };
+struct several {
+	const struct eval *ev;
+	const struct context *ctx;
+	const struct params *params;
+	const struct facts *facts;
+};
 
 static void build_same(void *arg, size_t i)
 {
@@ -152,7 +159,9 @@ static void at_once(struct sample *s, const char *base)
 	struct buf out = BUF_INIT;
 	params_parse(ctx, "n=64 BX=8 BY=4", true, &params, &e);
 	x.params = params;
-	lanes_run(6, 6, build_same, &x);
+	struct lanes *lanes = lanes_new(5, 6, build_same, &x);
+	lanes_wait(lanes, 6);
+	lanes_free(lanes);
 	is_int((int)binaries_stats(b).misses, 1, "six at once compile one thing once");
 	is_int((int)binaries_stats(b).hits, 5, "and share it");
 	struct hash key = key_number(1);
@@ -170,7 +179,8 @@ static void at_once(struct sample *s, const char *base)
 
 static const char barrier[] =
 	"---\nkernel: copy\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[n] = random\n  C: out f32[n]\ntune:\n  B: {32}\n---\n"
-	"```cuda\nextern \"C\" __global__ void copy(const float *A, float *C, int n) { __shared__ float s[B]; s[threadIdx.x] = A[threadIdx.x];"
+	"```cuda\nextern \"C\" __global__ void copy(const float *A, float *C, int n) { __shared__ float s[B]; s[threadIdx.x] = "
+	"A[threadIdx.x];"
 	" %s; C[threadIdx.x] = s[threadIdx.x]; }\n```\n```lua host\nlaunch(\"copy\", {1}, {B}, {A,C,n})\n```\n";
 
 /* What the check with delays needs is compiled before it is due; nothing where there is nothing to delay. */

@@ -1,6 +1,6 @@
-/* import_results: see import_results.h. T4 is defined by Kernel Tuner's results-schema.json (schema/T4/1.0.0). Real
+/* foreign: see foreign.h. T4 is defined by Kernel Tuner's results-schema.json (schema/T4/1.0.0). Real
  * files write `compilation` where the schema says `compilation_time`. Times are milliseconds in both formats. */
-#include "core/jobs/import_results.h"
+#include "core/jobs/foreign.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static void add_param(struct buf *out, const char *name, const json_t *value)
 			 json_is_integer(value) ? json_integer_value(value) : (json_int_t)json_is_true(value));
 }
 
-static void read_runs(const json_t *list, struct import_result *r)
+static void read_runs(const json_t *list, struct foreign_result *r)
 {
 	const json_t *v;
 	size_t i;
@@ -77,14 +77,14 @@ static double mean(const double *values, size_t count)
 }
 
 /* A configuration counts as timed only with a plausible time, whatever the file calls it. */
-static void settle(struct import_result *r, enum measurement_status status)
+static void settle(struct foreign_result *r, enum measurement_status status)
 {
 	double ms = isnan(r->ms) ? mean(r->runs_ms, r->run_count) : r->ms;
 	r->ms = status == MEASUREMENT_OK && ms > 0 && ms < MS_MAX ? ms : NAN;
 	r->status = status == MEASUREMENT_OK && isnan(r->ms) ? MEASUREMENT_ERROR : status;
 }
 
-static void read_cached(const json_t *keys, const json_t *entry, struct import_result *r)
+static void read_cached(const json_t *keys, const json_t *entry, struct foreign_result *r)
 {
 	static const struct {
 		const char *word;
@@ -103,7 +103,7 @@ static void read_cached(const json_t *keys, const json_t *entry, struct import_r
 		add_param(&params, json_string_value(key), json_object_get(entry, json_string_value(key)));
 	for (i = 0; word && i < MEM_COUNT(failures); i++)
 		status = strcmp(failures[i].word, word) == 0 ? failures[i].status : status;
-	*r = (struct import_result){ .params = buf_steal(&params), .ms = number(entry, "time"), .compile_ms = NAN };
+	*r = (struct foreign_result){ .params = buf_steal(&params), .ms = number(entry, "time"), .compile_ms = NAN };
 	read_runs(json_object_get(entry, "times"), r);
 	settle(r, status);
 }
@@ -120,7 +120,7 @@ static double in_ms(const json_t *measurement)
 					 : value;
 }
 
-static void read_t4(const json_t *entry, struct import_result *r)
+static void read_t4(const json_t *entry, struct foreign_result *r)
 {
 	const char *invalidity = json_string_value(json_object_get(entry, "invalidity")), *name;
 	const json_t *times = json_object_get(entry, "times"), *value, *m;
@@ -130,7 +130,7 @@ static void read_t4(const json_t *entry, struct import_result *r)
 	json_object_foreach(json_object_get(entry, "configuration"), name, value) add_param(&params, name, value);
 	for (i = MEM_COUNT(outcomes); invalidity && i-- > 0;)
 		status = strcmp(outcomes[i].word, invalidity) == 0 ? outcomes[i].status : status;
-	*r = (struct import_result){ .params = buf_steal(&params), .ms = NAN, .compile_ms = number(times, "compilation_time") };
+	*r = (struct foreign_result){ .params = buf_steal(&params), .ms = NAN, .compile_ms = number(times, "compilation_time") };
 	if (isnan(r->compile_ms))
 		r->compile_ms = number(times, "compilation");
 	if (!(r->compile_ms >= 0 && r->compile_ms < MS_MAX))
@@ -167,9 +167,9 @@ static json_t *load(const char *text, size_t len, json_error_t *ret_bad)
 	return root;
 }
 
-int import_results_read(const char *text, size_t len, struct import_results *ret_results, struct err *e)
+int foreign_read(const char *text, size_t len, struct foreign *ret_results, struct err *e)
 {
-	struct import_results r = { 0 };
+	struct foreign r = { 0 };
 	json_error_t bad;
 	json_t *root = load(text, len, &bad), *cache = json_object_get(root, "cache"), *results = json_object_get(root, "results"),
 	       *entry;
@@ -219,7 +219,7 @@ static void add_measurement(json_t *list, const char *name, json_t *take_value, 
 	json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "name", name, "value", take_value, "unit", unit));
 }
 
-static json_t *result_json(const struct import_result *r, const char *word)
+static json_t *result_json(const struct foreign_result *r, const char *word)
 {
 	json_t *times = json_object(), *measurements = json_array(), *runs = json_array();
 	bool good = r->status == MEASUREMENT_OK;
@@ -254,7 +254,7 @@ static int append(const char *text, size_t len, void *out)
 	return 0;
 }
 
-void import_results_write(const struct import_results *results, struct buf *out)
+void foreign_write(const struct foreign *results, struct buf *out)
 {
 	const char *separator = "\n";
 	buf_adds(out, "{\"schema_version\": \"1.0.0\", ");
@@ -283,7 +283,7 @@ void import_results_write(const struct import_results *results, struct buf *out)
 
 /* --- both --------------------------------------------------------------------------------------------------------- */
 
-static void result_fini(struct import_result *r)
+static void result_fini(struct foreign_result *r)
 {
 	free(r->params);
 	free(r->device);
@@ -293,24 +293,24 @@ static void result_fini(struct import_result *r)
 
 static int faster_first(const void *a, const void *b)
 {
-	const struct import_result *x = a, *y = b;
+	const struct foreign_result *x = a, *y = b;
 	double s = isnan(x->ms) ? INFINITY : x->ms, t = isnan(y->ms) ? INFINITY : y->ms;
 	return s != t ? (s > t) - (s < t) : strcmp(x->params, y->params);
 }
 
-void import_results_shorten(struct import_results *results, size_t most)
+void foreign_shorten(struct foreign *results, size_t most)
 {
 	qsort(results->at, results->count, sizeof *results->at, faster_first);
 	while (results->count > most)
 		result_fini(&results->at[--results->count]);
 }
 
-void import_results_fini(struct import_results *results)
+void foreign_fini(struct foreign *results)
 {
 	for (size_t i = 0; i < results->count; i++)
 		result_fini(&results->at[i]);
 	free(results->at);
 	free(results->format);
 	free(results->device);
-	*results = (struct import_results){ 0 };
+	*results = (struct foreign){ 0 };
 }

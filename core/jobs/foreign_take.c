@@ -1,6 +1,6 @@
 /* import: see import.h. Parameters that the context does not have are left out. When several configurations differ
  * in nothing else, the fastest is kept. */
-#include "core/jobs/import.h"
+#include "core/jobs/foreign.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "core/jobs/import_results.h"
 #include "core/jobs/work.h"
 #include "core/record/lineage.h"
 #include "core/record/store.h"
@@ -19,12 +18,12 @@ enum { LEFT_OUT_SHOWN = 8, DEVICE_BYTES = 80, NAME_BYTES = 40 };
 /* One result, in the context's own parameters. */
 struct row {
 	char *device, *sizes, *params;
-	const struct import_result *result;
+	const struct foreign_result *result;
 };
 
 struct importing {
 	struct lineage l;
-	struct import_results results;
+	struct foreign results;
 	struct params *size; /* used when the file names no size; NULL until needed */
 	const char *given;   /* the size that the caller named, or NULL */
 	struct row *rows;
@@ -43,7 +42,7 @@ static void importing_fini(struct importing *x)
 	mem_free_texts(x->left_out, x->left_out_count);
 	free(x->rows);
 	params_free(x->size);
-	import_results_fini(&x->results);
+	foreign_fini(&x->results);
 	lineage_fini(&x->l);
 }
 
@@ -97,7 +96,7 @@ static char *shared_params(struct importing *x, const char *params)
 }
 
 /* Adds one result as a row. Skips configurations that the context cannot have. */
-static int add_row(struct importing *x, const struct import_result *r, struct err *e)
+static int add_row(struct importing *x, const struct foreign_result *r, struct err *e)
 {
 	struct params *tuning = NULL, *size = NULL, *whole;
 	struct err ignored = ERR_INIT;
@@ -143,7 +142,7 @@ static int alike_and_faster(const void *a, const void *b)
 
 static int record(struct db *db, const struct importing *x, const struct row *row, int64_t run, const char *message, struct err *e)
 {
-	const struct import_result *r = row->result;
+	const struct foreign_result *r = row->result;
 	double *samples = MEM_NEW_N(double, r->run_count + 1), least = r->ms;
 	for (size_t i = 0; i < r->run_count; i++) {
 		samples[i] = r->runs_ms[i] * 1e6;
@@ -173,7 +172,7 @@ static int record(struct db *db, const struct importing *x, const struct row *ro
 }
 
 /* Records the sorted rows in one transaction. *ret_best is the fastest. */
-static int record_all(struct db *db, const struct importing *x, const char *origin, struct import_summary *sum,
+static int record_all(struct db *db, const struct importing *x, const char *origin, struct foreign_summary *sum,
 		      const struct row **ret_best, struct err *e)
 {
 	char *settings = mem_fmt("%s: %zu configurations", origin, x->results.count);
@@ -204,7 +203,7 @@ static int record_all(struct db *db, const struct importing *x, const char *orig
 	return rc;
 }
 
-static char *describe(const struct importing *x, const struct import_summary *sum, const struct row *best, const char *origin)
+static char *describe(const struct importing *x, const struct foreign_summary *sum, const struct row *best, const char *origin)
 {
 	struct buf out = BUF_INIT;
 	buf_addf(&out,
@@ -221,16 +220,16 @@ static char *describe(const struct importing *x, const struct import_summary *su
 	return buf_steal(&out);
 }
 
-int import_take(struct db *db, int64_t checkpoint, const char *text, const char *sizes, const char *origin,
-		struct import_summary *ret_summary, struct err *e)
+int foreign_take(struct db *db, int64_t checkpoint, const char *text, const char *sizes, const char *origin,
+		 struct foreign_summary *ret_summary, struct err *e)
 {
 	struct importing x = { .given = sizes };
-	struct import_summary sum = { 0 };
+	struct foreign_summary sum = { 0 };
 	const struct row *best = NULL;
 	int rc = lineage_load(db, checkpoint, &x.l, e);
 	if (rc < 0)
 		return rc;
-	rc = import_results_read(text, strlen(text), &x.results, e);
+	rc = foreign_read(text, strlen(text), &x.results, e);
 	sum.found = x.results.count;
 	for (size_t i = 0; rc == 0 && i < x.results.count; i++)
 		rc = add_row(&x, &x.results.at[i], e);

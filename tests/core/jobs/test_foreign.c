@@ -1,8 +1,7 @@
-/* core/jobs/import and core/jobs/import_results: Kernel Tuner's cache and T4 become rows that are never quoted, in
+/* core/jobs/foreign_take and core/jobs/foreign: Kernel Tuner's cache and T4 become rows that are never quoted, in
  * the context's own parameters; other files are refused; written results read back the same. */
-#include "core/jobs/import.h"
+#include "core/jobs/foreign.h"
 
-#include "core/jobs/import_results.h"
 #include "core/record/measurement.h"
 #include "core/sample.h"
 
@@ -36,7 +35,7 @@ static const char odd[] =
 	"\"compile\"},\n"
 	"{\"configuration\": {\"BX\": 8}, \"times\": {\"compilation\": -3}, \"invalidity\": \"compile\"}]}";
 
-static const struct import_result *find(const struct import_results *r, const char *params)
+static const struct foreign_result *find(const struct foreign *r, const char *params)
 {
 	for (size_t i = 0; i < r->count; i++)
 		if (strcmp(r->at[i].params, params) == 0)
@@ -46,22 +45,21 @@ static const struct import_result *find(const struct import_results *r, const ch
 
 static void reading(void)
 {
-	struct import_results r = { 0 };
+	struct foreign r = { 0 };
 	struct err e = ERR_INIT;
 	char *whole = mem_fmt("%s}}", cache), *cut = mem_fmt("%s,\n", cache);
-	is_int(import_results_read(whole, strlen(whole), &r, &e), 0, "a cache file is read %s", e.text);
+	is_int(foreign_read(whole, strlen(whole), &r, &e), 0, "a cache file is read %s", e.text);
 	is_str(r.device, "Some GPU", "a cache file names its device");
-	const struct import_result *a = find(&r, "BX=4 BY=4 OLD=1"), *b = find(&r, "BX=4 BY=8 OLD=1"),
-				   *c = find(&r, "BX=8 BY=4 OLD=1");
+	const struct foreign_result *a = find(&r, "BX=4 BY=4 OLD=1"), *b = find(&r, "BX=4 BY=8 OLD=1"),
+				    *c = find(&r, "BX=8 BY=4 OLD=1");
 	ok(r.count == 5 && a && a->status == MEASUREMENT_OK && a->ms == 3 && a->run_count == 2,
 	   "its times are read, and words left out");
-	ok(b && b->status == MEASUREMENT_COMPILE && isnan(b->ms) && c && c->status == MEASUREMENT_CRASH,
-	   "its failures are read");
-	import_results_fini(&r);
-	is_int(import_results_read(cut, strlen(cut), &r, &e), 0, "an unfinished cache file is read %s", e.text);
+	ok(b && b->status == MEASUREMENT_COMPILE && isnan(b->ms) && c && c->status == MEASUREMENT_CRASH, "its failures are read");
+	foreign_fini(&r);
+	is_int(foreign_read(cut, strlen(cut), &r, &e), 0, "an unfinished cache file is read %s", e.text);
 	is_int(r.count, 5, "an unfinished cache file gives its complete lines");
-	import_results_fini(&r);
-	is_int(import_results_read(t4, strlen(t4), &r, &e), 0, "T4 results are read %s", e.text);
+	foreign_fini(&r);
+	is_int(foreign_read(t4, strlen(t4), &r, &e), 0, "T4 results are read %s", e.text);
 	a = find(&r, "BX=16 BY=4");
 	b = find(&r, "BX=8 BY=4");
 	ok(a && a->ms == 8 && a->compile_ms == 40,
@@ -69,41 +67,39 @@ static void reading(void)
 	ok(b && fabs(b->ms - 0.9) < 1e-12 && b->compile_ms == 41 && b->device && strcmp(b->device, "D1") == 0,
 	   "T4: a time in its own unit, and a device");
 	ok(r.count == 5 && find(&r, "BX=4 BY=4")->status == MEASUREMENT_WRONG &&
-		   find(&r, "BX=4 BY=8")->status == MEASUREMENT_TIMEOUT &&
-		   find(&r, "BX=4 BY=16")->status == MEASUREMENT_PRUNED,
+		   find(&r, "BX=4 BY=8")->status == MEASUREMENT_TIMEOUT && find(&r, "BX=4 BY=16")->status == MEASUREMENT_PRUNED,
 	   "T4: words for failures become statuses");
-	import_results_fini(&r);
-	is_int(import_results_read(odd, strlen(odd), &r, &e), 0, "impossible compile times are accepted %s", e.text);
-	ok(r.count == 2 && isnan(r.at[0].compile_ms) && isnan(r.at[1].compile_ms),
-	   "impossible compile times count as unknown");
-	import_results_fini(&r);
-	is_int(import_results_read("[1]", 3, &r, &e), -ERR_INPUT, "a file of another kind is refused");
+	foreign_fini(&r);
+	is_int(foreign_read(odd, strlen(odd), &r, &e), 0, "impossible compile times are accepted %s", e.text);
+	ok(r.count == 2 && isnan(r.at[0].compile_ms) && isnan(r.at[1].compile_ms), "impossible compile times count as unknown");
+	foreign_fini(&r);
+	is_int(foreign_read("[1]", 3, &r, &e), -ERR_INPUT, "a file of another kind is refused");
 	has_str(e.text, "expected a cache file of Kernel Tuner or T4 results", "the refusal says what was expected");
-	is_int(import_results_read("{\"cache\": [", 11, &r, &e), -ERR_INPUT, "text that is not JSON is refused");
+	is_int(foreign_read("{\"cache\": [", 11, &r, &e), -ERR_INPUT, "text that is not JSON is refused");
 	free(whole);
 	free(cut);
 }
 
 static void writing(void)
 {
-	struct import_results r = { 0 }, again = { 0 };
+	struct foreign r = { 0 }, again = { 0 };
 	struct err e = ERR_INIT;
 	struct buf out = BUF_INIT;
 	size_t same = 0;
-	import_results_read(t4, strlen(t4), &r, &e);
-	import_results_write(&r, &out);
-	is_int(import_results_read(buf_text(&out), out.len, &again, &e), 0, "written results are read %s", e.text);
+	foreign_read(t4, strlen(t4), &r, &e);
+	foreign_write(&r, &out);
+	is_int(foreign_read(buf_text(&out), out.len, &again, &e), 0, "written results are read %s", e.text);
 	for (size_t i = 0; i < r.count && i < again.count; i++) {
-		const struct import_result *a = &r.at[i], *b = &again.at[i];
+		const struct foreign_result *a = &r.at[i], *b = &again.at[i];
 		same += strcmp(a->params, b->params) == 0 && a->status == b->status &&
 			(a->ms == b->ms || (isnan(a->ms) && isnan(b->ms))) && a->run_count == b->run_count;
 	}
 	ok(r.count == again.count && same == r.count, "written results read back the same");
-	import_results_shorten(&again, 2);
+	foreign_shorten(&again, 2);
 	ok(again.count == 2 && find(&again, "BX=8 BY=4") && find(&again, "BX=16 BY=4"), "shortening keeps the fastest");
 	buf_fini(&out);
-	import_results_fini(&r);
-	import_results_fini(&again);
+	foreign_fini(&r);
+	foreign_fini(&again);
 }
 
 static void recording(struct sample *s)
@@ -113,14 +109,13 @@ static void recording(struct sample *s)
 	struct measurement_query q = { .checkpoint = checkpoint, .warm = true },
 				 any = { .checkpoint = checkpoint, .warm = true, .unproven = true };
 	struct measurement_list rows;
-	struct import_summary sum;
+	struct foreign_summary sum;
 	struct err e = ERR_INIT;
 	char *whole = mem_fmt("%s}}", cache);
-	if (!ok(import_take(s->db, checkpoint, whole, NULL, "mm.json", &sum, &e) == 0, "a cache file becomes rows %s",
-		e.text))
+	if (!ok(foreign_take(s->db, checkpoint, whole, NULL, "mm.json", &sum, &e) == 0, "a cache file becomes rows %s", e.text))
 		return;
-	ok(sum.found == 5 && sum.taken == 4,
-	   "configurations that differ only in unknown parameters are merged (%zu of %zu)", sum.taken, sum.found);
+	ok(sum.found == 5 && sum.taken == 4, "configurations that differ only in unknown parameters are merged (%zu of %zu)",
+	   sum.taken, sum.found);
 	has_str(sum.text, "Fastest there: 1.5 ms with n=64 BX=8 BY=8. Not parameters of this kernel: OLD",
 		"the summary names the fastest and the unknown parameters");
 	free(sum.text);
@@ -136,27 +131,25 @@ static void recording(struct sample *s)
 		has_str(rows.at[0].message, "imported, not measured here: mm.json", "rows say where they come from");
 	}
 	measurement_list_fini(&rows);
-	is_int(import_take(s->db, checkpoint, "{\"results\": [{\"configuration\": {\"OTHER\": 1}}]}", NULL, "x", &sum,
-			   &e),
+	is_int(foreign_take(s->db, checkpoint, "{\"results\": [{\"configuration\": {\"OTHER\": 1}}]}", NULL, "x", &sum, &e),
 	       -ERR_INPUT, "a file about another kernel is refused");
 	has_str(e.text, "x: none of the 1 configurations gives a number for a tuning parameter of kernel matmul",
 		"the refusal names the kernel");
-	is_int(import_take(s->db, checkpoint, whole, "n=96", "mm.json", &sum, &e), 0, "the caller may name the size %s",
-	       e.text);
+	is_int(foreign_take(s->db, checkpoint, whole, "n=96", "mm.json", &sum, &e), 0, "the caller may name the size %s", e.text);
 	has_str(sum.text, "with n=96 BX=8 BY=8", "the named size is used");
 	free(sum.text);
-	char *strange = mem_fmt(
-		"{\"device_name\": \"%0300d\", \"tune_params_keys\": [\"BX\", \"BY\"], \"cache\": {\"a\": {\"BX\": 16, "
-		"\"BY\": 4, "
-		"\"time\": 1e300}, \"b\": {\"BX\": 1e300, \"BY\": true, \"time\": 1, \"times\": [1e308, -1, \"x\"]}}}",
-		7);
-	is_int(import_take(s->db, checkpoint, strange, NULL, "strange.json", &sum, &e), 0,
-	       "strange values are accepted %s", e.text);
+	char *strange =
+		mem_fmt("{\"device_name\": \"%0300d\", \"tune_params_keys\": [\"BX\", \"BY\"], \"cache\": {\"a\": {\"BX\": 16, "
+			"\"BY\": 4, "
+			"\"time\": 1e300}, \"b\": {\"BX\": 1e300, \"BY\": true, \"time\": 1, \"times\": [1e308, -1, \"x\"]}}}",
+			7);
+	is_int(foreign_take(s->db, checkpoint, strange, NULL, "strange.json", &sum, &e), 0, "strange values are accepted %s",
+	       e.text);
 	struct measurement_query of_run = { .checkpoint = checkpoint, .run = sum.run };
 	measurement_list(s->db, &of_run, &rows, &e);
 	for (size_t i = 0; i < rows.count; i++)
-		ok(strlen(rows.at[i].device) < 100 && (isnan(rows.at[i].median_ns) || rows.at[i].median_ns == 1e6),
-		   "%s", rows.at[i].params);
+		ok(strlen(rows.at[i].device) < 100 && (isnan(rows.at[i].median_ns) || rows.at[i].median_ns == 1e6), "%s",
+		   rows.at[i].params);
 	measurement_list_fini(&rows);
 	free(strange);
 	free(sum.text);
