@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/order.h"
 
 typedef int cublasStatus_t;
 typedef struct cublasLtContext *cublasLtHandle_t;
@@ -116,11 +117,6 @@ void cuda_gemm_version(char version[32])
 }
 
 /* --- one product -------------------------------------------------------------------------------------------------------- */
-static int data_type(enum dtype t)
-{
-	return t == DTYPE_F16 ? CUDA_R_16F : t == DTYPE_BF16 ? CUDA_R_16BF : t == DTYPE_F64 ? CUDA_R_64F : CUDA_R_32F;
-}
-
 /* Describes the product to the library, and asks it for algorithms. */
 static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 {
@@ -147,7 +143,11 @@ static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 		g->key.columns[i] = b->dims[1];
 		g->key.ld[i] = b->ld;
 		g->key.types[i] = (int32_t)b->type;
-		s = g->blas.layout_new(layouts[i], data_type(b->type), (uint64_t)b->dims[1], (uint64_t)b->dims[0], b->ld);
+		int type = b->type == DTYPE_F16    ? CUDA_R_16F
+			   : b->type == DTYPE_BF16 ? CUDA_R_16BF
+			   : b->type == DTYPE_F64  ? CUDA_R_64F
+						   : CUDA_R_32F;
+		s = g->blas.layout_new(layouts[i], type, (uint64_t)b->dims[1], (uint64_t)b->dims[0], b->ld);
 	}
 	if (!s)
 		s = g->blas.preference_new(&g->preference);
@@ -245,17 +245,12 @@ int cuda_gemm_record(struct backend_run *run, struct err *e)
 
 /* --- search ------------------------------------------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-	return (x > y) - (x < y);
-}
-
 /* The median of some cold executions in *ret_ms; negative when the algorithm refuses. */
 static gpu_result time_one(const struct cuda_gemm *g, int which, int samples, const gpu_address *buffers, float *ret_ms)
 {
 	struct backend_device *d = g->device;
-	float ms[SAMPLES_MAX] = { 0 };
+	double times[SAMPLES_MAX] = { 0 };
+	float ms = 0;
 	gpu_result result = GPU_SUCCESS;
 
 	*ret_ms = -1;
@@ -266,10 +261,11 @@ static gpu_result time_one(const struct cuda_gemm *g, int which, int samples, co
 		if (result == GPU_SUCCESS && issue(g, which, buffers) != CUBLAS_STATUS_SUCCESS)
 			return GPU_SUCCESS;
 		if (result == GPU_SUCCESS)
-			result = gpu_device_window_end(d, &ms[i]);
+			result = gpu_device_window_end(d, &ms);
+		times[i] = (double)ms;
 	}
-	qsort(ms, (size_t)samples, sizeof *ms, ascending);
-	*ret_ms = ms[samples / 2];
+	qsort(times, (size_t)samples, sizeof *times, order_doubles);
+	*ret_ms = (float)times[samples / 2];
 	return result;
 }
 

@@ -11,6 +11,7 @@
 #include "backends/wire/bound_element.h"
 #include "backends/wire/dtype_element.h"
 #include "base/mem.h"
+#include "base/order.h"
 #include "judge_kernels.h" /* generated: the text of judge_kernels.cu */
 
 /* As in judge_kernels.cu. */
@@ -421,12 +422,6 @@ static int look(struct backend_run *run, unsigned buffer, const struct truth *t,
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "reading an element", e);
 }
 
-static int ascending(const void *x, const void *y)
-{
-	uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
-	return (a > b) - (a < b);
-}
-
 static int compare(struct backend_run *run, unsigned buffer, const struct wire_compare *m, struct wire_compared *ret, struct err *e)
 {
 	struct backend_device *d = run->device;
@@ -456,7 +451,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 	uint32_t listed = f.listed < LIST ? f.listed : LIST;
 	if (listed == LIST) /* any 64 of them; the first is known */
 		f.list[0] = f.first;
-	qsort(f.list, listed, sizeof f.list[0], ascending);
+	qsort(f.list, listed, sizeof f.list[0], order_numbers);
 	for (uint32_t i = 0; i < listed && i < WIRE_MISMATCHES && rc == 0; i++)
 		rc = look(run, buffer, &k->truth, f.list[i], &ret->mismatch[ret->mismatch_count++], e);
 	if (rc == 0 && f.judged)

@@ -23,8 +23,6 @@ struct kernel {
 	uint32_t grid[3];
 	uint8_t *scalars; /* the push constants */
 	uint32_t scalar_bytes;
-	bool shares; /* memory between the threads of a group */
-	bool keeps;  /* it may read what an earlier execution left */
 };
 
 struct set {
@@ -39,6 +37,8 @@ struct backend_run {
 	unsigned set_count;
 	unsigned used;           /* the set that is written, read and executed */
 	bool cpu_time;           /* use_cpu_time */
+	bool shares;             /* memory between the threads of a group */
+	bool keeps;              /* an execution may read what an earlier one left in buffers */
 	struct kernel **kernels; /* one per operation; NULL for those that are not launches */
 };
 
@@ -128,7 +128,7 @@ static bool is_left(const struct plan *plan, unsigned buffer)
 	return plan->buffers[buffer].role != PLAN_IN && plan->buffers[buffer].role != PLAN_TABLE;
 }
 
-static int find_buffers(const struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
+static int find_buffers(struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
 			struct err *e)
 {
 	uint64_t allowed = r->device->limits.maxStorageBufferRange;
@@ -138,7 +138,7 @@ static int find_buffers(const struct backend_run *r, struct kernel *k, const str
 		uint32_t buffer = hlsl_bind_find(r->plan, launch, s->bindings[i].name)->index;
 		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE;
 		k->bound[i] = (struct bound){ s->bindings[i].binding, buffer };
-		k->keeps |= s->bindings[i].read && is_left(r->plan, buffer);
+		r->keeps |= s->bindings[i].read && is_left(r->plan, buffer);
 		if (range > allowed)
 			return over(launch->kernel, "the size of a buffer in bytes", range, allowed, e);
 	}
@@ -164,7 +164,7 @@ static void kernel_free(struct backend_device *d, struct kernel *k)
 	free(k);
 }
 
-static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *code, const struct plan_launch *launch,
+static int kernel_new(struct backend_run *r, const struct hlsl_kernel *code, const struct plan_launch *launch,
 		      struct kernel **ret_kernel, struct err *e)
 {
 	struct spirv s;
@@ -172,7 +172,7 @@ static int kernel_new(const struct backend_run *r, const struct hlsl_kernel *cod
 		return -(int)e->code;
 	struct kernel *k = MEM_NEW(struct kernel);
 	memcpy(k->grid, launch->grid, sizeof k->grid);
-	k->shares = s.shared > 0;
+	r->shares |= s.shared > 0;
 	int rc = hlsl_bind_check(r->plan, launch, &s, e);
 	if (rc == 0)
 		rc = check_device(r->device, launch, &s, e);
@@ -254,6 +254,7 @@ static int prepare(struct backend_device *d, const void *binary, size_t len, con
 	for (size_t i = 0; i < plan->op_count && rc == 0; i++) {
 		const struct plan_launch *l = &plan->ops[i].launch;
 		const struct hlsl_kernel *code;
+		r->keeps |= plan->ops[i].kind == PLAN_OP_COPY && is_left(plan, plan->ops[i].copy.src);
 		if (plan->ops[i].kind != PLAN_OP_LAUNCH)
 			continue;
 		code = hlsl_object_find(&object, l->kernel);
@@ -345,17 +346,9 @@ static int keep_inout(struct backend_run *r, struct err *e)
 }
 
 /* Without shared memory of its own, no kernel sees what another one left there. */
-static bool has_shared(const struct backend_run *r)
-{
-	for (size_t i = 0; i < r->plan->op_count; i++)
-		if (r->kernels[i] && r->kernels[i]->shares)
-			return true;
-	return false;
-}
-
 static int scrub(struct backend_run *r, uint32_t word, struct err *e)
 {
-	if (!has_shared(r))
+	if (!r->shares)
 		return 0;
 	if (hlsl_scrub_prepare(r->device, e) < 0 || hlsl_device_begin(r->device, e) < 0)
 		return -(int)e->code;
@@ -365,12 +358,7 @@ static int scrub(struct backend_run *r, uint32_t word, struct err *e)
 
 static bool keeps(const struct backend_run *r)
 {
-	for (size_t i = 0; i < r->plan->op_count; i++) {
-		const struct plan_op *op = &r->plan->ops[i];
-		if (op->kind == PLAN_OP_COPY ? is_left(r->plan, op->copy.src) : r->kernels[i] && r->kernels[i]->keeps)
-			return true;
-	}
-	return has_shared(r);
+	return r->keeps || r->shares;
 }
 
 static bool scrubs(const struct backend_run *r)
@@ -449,7 +437,7 @@ static void record_reset(struct backend_run *r, unsigned set)
 			d->vk.CmdCopyBuffer(d->commands, buffer, buffer, 1, &tail);
 		}
 	}
-	if (has_shared(r))
+	if (r->shares)
 		hlsl_scrub_record(d, BACKEND_SCRUB_TIMED);
 	record_restore(r, set);
 }
@@ -461,7 +449,7 @@ static void record_timestamp(struct backend_device *d, uint32_t query)
 }
 
 /* What precedes a timed window that has one execution. */
-static void record_before(struct backend_run *r, enum wire_cache cache, struct device_buffer *flush, uint32_t value)
+static void record_before(struct backend_run *r, enum wire_cache cache, uint32_t value)
 {
 	struct backend_device *d = r->device;
 	switch (cache) {
@@ -479,7 +467,7 @@ static void record_before(struct backend_run *r, enum wire_cache cache, struct d
 	case WIRE_FLUSHED:
 		r->used = (r->used + 1) % r->set_count;
 		record_reset(r, r->used);
-		d->vk.CmdFillBuffer(d->commands, flush->handle, 0, VK_WHOLE_SIZE, value);
+		d->vk.CmdFillBuffer(d->commands, d->flush->handle, 0, VK_WHOLE_SIZE, value);
 		break;
 	}
 	hlsl_device_barrier(d);
@@ -497,8 +485,7 @@ static int read_clock(struct backend_device *d, uint32_t count, double *ret_ns, 
 }
 
 /* One submission: `windows` timed windows of `times` executions each, whose nanoseconds are added to *io_ns. */
-static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum wire_cache cache, struct device_buffer *flush,
-		  double *io_ns, struct err *e)
+static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum wire_cache cache, double *io_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
 	double ns[DEVICE_QUERIES];
@@ -507,7 +494,7 @@ static int submit(struct backend_run *r, uint32_t windows, uint32_t times, enum 
 	if (d->queries)
 		d->vk.CmdResetQueryPool(d->commands, d->queries, 0, 2 * windows);
 	for (uint32_t i = 0; i < windows; i++) {
-		record_before(r, cache, flush, i);
+		record_before(r, cache, i);
 		record_timestamp(d, 2 * i);
 		for (uint32_t k = 0; k < times; k++)
 			record_ops(r, r->used);
@@ -535,7 +522,7 @@ static int submit_cpu(struct backend_run *r, enum wire_cache cache, double *io_n
 		if (timed)
 			record_ops(r, r->used);
 		else
-			record_before(r, cache, NULL, 0);
+			record_before(r, cache, 0);
 		began = clock_cpu();
 		if (hlsl_device_submit(d, e) < 0)
 			return -(int)e->code;
@@ -547,19 +534,18 @@ static int submit_cpu(struct backend_run *r, enum wire_cache cache, double *io_n
 static int execute(struct backend_run *r, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e)
 {
 	bool flushes = cache == WIRE_COLD || cache == WIRE_FLUSHED;
-	struct device_buffer *flush = NULL;
 	double ns = 0;
 	int rc = 0;
 	if (cache == WIRE_WARM)
-		rc = submit(r, 1, times, cache, NULL, &ns, e);
+		rc = submit(r, 1, times, cache, &ns, e);
 	else if (cache != WIRE_UNRESET)
 		rc = hlsl_scrub_prepare(r->device, e);
 	if (rc == 0 && flushes)
-		rc = hlsl_device_flush_buffer(r->device, &flush, e);
+		rc = hlsl_device_need_flush(r->device, e);
 	for (uint32_t done = 0; cache != WIRE_WARM && done < times && rc == 0;) {
 		bool cpu = r->cpu_time && !flushes;
 		uint32_t most = cpu ? 1 : DEVICE_QUERIES / 2, windows = times - done < most ? times - done : most;
-		rc = cpu ? submit_cpu(r, cache, &ns, e) : submit(r, windows, 1, cache, flush, &ns, e);
+		rc = cpu ? submit_cpu(r, cache, &ns, e) : submit(r, windows, 1, cache, &ns, e);
 		done += windows;
 	}
 	if (rc == 0)
@@ -576,12 +562,11 @@ static void use_cpu_time(struct backend_run *r, bool on)
 static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 {
 	struct backend_device *d = r->device;
-	struct device_buffer *flush = NULL;
 	double ns[DEVICE_QUERIES];
 	int rc = hlsl_scrub_prepare(d, e);
 
 	if (rc == 0)
-		rc = hlsl_device_flush_buffer(d, &flush, e);
+		rc = hlsl_device_need_flush(d, e);
 	if (rc == 0 && !d->queries)
 		rc = err_set(e, ERR_UNSUPPORTED, "this Vulkan device has no timestamps");
 	for (size_t from = 0; from < r->plan->op_count && rc == 0;) {
@@ -591,7 +576,7 @@ static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 			break;
 		d->vk.CmdResetQueryPool(d->commands, d->queries, 0, DEVICE_QUERIES);
 		if (from == 0)
-			record_before(r, WIRE_FLUSHED, flush, 0);
+			record_before(r, WIRE_FLUSHED, 0);
 		record_timestamp(d, n);
 		while (from + n < r->plan->op_count && n + 1 < DEVICE_QUERIES) {
 			record_op(r, r->used, from + n);

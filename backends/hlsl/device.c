@@ -313,32 +313,19 @@ static int make_pipeline(struct backend_device *d, struct device_pipeline *p, co
 	return rc;
 }
 
-static struct hash identify(const struct hlsl_kernel *code)
-{
-	struct hash_state *s = hash_new();
-	hash_add(s, code->name, strlen(code->name) + 1);
-	hash_add(s, code->words, code->bytes);
-	return hash_end(s);
-}
-
-static bool take_spare(struct backend_device *d, const struct hash *code, struct device_pipeline *ret_pipeline)
-{
-	for (unsigned i = 0; i < d->spare_count; i++)
-		if (strcmp(d->spare[i].code.hex, code->hex) == 0) {
-			*ret_pipeline = d->spare[i];
-			memmove(&d->spare[i], &d->spare[i + 1], (--d->spare_count - i) * sizeof *d->spare);
-			return true;
-		}
-	return false;
-}
-
 int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
 			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e)
 {
-	struct hash identity = identify(code);
-	if (take_spare(d, &identity, p))
-		return 0;
-	p->code = identity;
+	struct hash_state *state = hash_new();
+	hash_add(state, code->name, strlen(code->name) + 1);
+	hash_add(state, code->words, code->bytes);
+	p->code = hash_end(state);
+	for (unsigned i = 0; i < d->spare_count; i++)
+		if (strcmp(d->spare[i].code.hex, p->code.hex) == 0) {
+			*p = d->spare[i];
+			memmove(&d->spare[i], &d->spare[i + 1], (--d->spare_count - i) * sizeof *d->spare);
+			return 0;
+		}
 	VkDescriptorSetLayoutBinding *list = MEM_NEW_N(VkDescriptorSetLayoutBinding, count);
 	VkDescriptorSetLayoutCreateInfo set = { .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_LAYOUT_CREATE_INFO,
 						.bindingCount = (uint32_t)count,
@@ -411,11 +398,7 @@ void hlsl_device_use(struct backend_device *d, const struct device_pipeline *p, 
 	d->vk.CmdBindDescriptorSets(d->commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, 1, &p->sets[set], 0, NULL);
 }
 
-int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e)
+int hlsl_device_need_flush(struct backend_device *d, struct err *e)
 {
-	uint64_t bytes = UINT64_C(1) << (d->shares_cpu ? 26 : 28);
-	int rc = d->flush ? 0 : hlsl_device_buffer_new(d, bytes, false, &d->flush, e);
-	if (rc == 0)
-		*ret_buffer = d->flush;
-	return rc;
+	return d->flush ? 0 : hlsl_device_buffer_new(d, UINT64_C(1) << (d->shares_cpu ? 26 : 28), false, &d->flush, e);
 }

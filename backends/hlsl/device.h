@@ -24,17 +24,19 @@
 	F(GetPhysicalDeviceMemoryProperties)                                                                                       \
 	F(GetPhysicalDeviceQueueFamilyProperties)                                                                                  \
 	F(EnumerateDeviceExtensionProperties)                                                                                      \
-	F(CreateDevice) F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence) F(      \
-		WaitForFences) F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory)    \
-		F(FreeMemory) F(BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(                     \
-			CreateDescriptorSetLayout) F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout)  \
-			F(CreateComputePipelines) F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool)              \
-				F(AllocateDescriptorSets) F(UpdateDescriptorSets) F(CreateCommandPool) F(DestroyCommandPool)       \
-					F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer) F(CmdBindPipeline)     \
-						F(CmdBindDescriptorSets) F(CmdPushConstants) F(CmdDispatch) F(CmdPipelineBarrier)  \
-							F(CmdCopyBuffer) F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)  \
-								F(CmdWriteTimestamp) F(CreateQueryPool) F(DestroyQueryPool)        \
-									F(GetQueryPoolResults)
+	F(CreateDevice)                                                                                                            \
+	F(DestroyDevice) F(GetDeviceQueue) F(DeviceWaitIdle) F(QueueSubmit) F(CreateFence) F(DestroyFence) F(WaitForFences)        \
+		F(ResetFences) F(CreateBuffer) F(DestroyBuffer) F(GetBufferMemoryRequirements) F(AllocateMemory) F(FreeMemory) F(  \
+			BindBufferMemory) F(MapMemory) F(CreateShaderModule) F(DestroyShaderModule) F(CreateDescriptorSetLayout)   \
+			F(DestroyDescriptorSetLayout) F(CreatePipelineLayout) F(DestroyPipelineLayout) F(CreateComputePipelines)   \
+				F(DestroyPipeline) F(CreateDescriptorPool) F(DestroyDescriptorPool) F(AllocateDescriptorSets)      \
+					F(UpdateDescriptorSets) F(CreateCommandPool) F(DestroyCommandPool)                         \
+						F(AllocateCommandBuffers) F(BeginCommandBuffer) F(EndCommandBuffer)                \
+							F(CmdBindPipeline) F(CmdBindDescriptorSets) F(CmdPushConstants)            \
+								F(CmdDispatch) F(CmdPipelineBarrier) F(CmdCopyBuffer)              \
+									F(CmdFillBuffer) F(CmdUpdateBuffer) F(CmdResetQueryPool)   \
+										F(CmdWriteTimestamp) F(CreateQueryPool)            \
+											F(DestroyQueryPool) F(GetQueryPoolResults)
 
 struct library {
 	void *handle; /* of dlopen */
@@ -135,8 +137,8 @@ void hlsl_device_bind(struct backend_device *d, const struct device_pipeline *p,
 		      const struct device_buffer *b, uint64_t offset);
 /* Records the pipeline and one of its sets of bindings, for launches that follow. */
 void hlsl_device_use(struct backend_device *d, const struct device_pipeline *p, unsigned set);
-/* The buffer that empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
-int hlsl_device_flush_buffer(struct backend_device *d, struct device_buffer **ret_buffer, struct err *e);
+/* Makes d->flush, which empties the caches when it is filled: 64 MiB beside a CPU, 256 MiB on a GPU. */
+int hlsl_device_need_flush(struct backend_device *d, struct err *e);
 
 /* --- scrub.c: a kernel of ours that overwrites the shared memory of every unit, which keeps what the last launch left. Called by
  * backend.c, before executions that are judged or timed and outside of their windows. */

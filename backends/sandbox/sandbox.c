@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@
 #include "base/folder.h"
 #include "base/mem.h"
 
-enum { SCRATCH_FILE_MAX = 256 << 20 /* bytes */, SCRATCH_DEPTH_MAX = 8 };
+enum { SCRATCH_FILE_MAX = 256 << 20 /* bytes */, SCRATCH_OPEN_MAX = 8 };
 
 struct sandbox_kernel sandbox_probe(void)
 {
@@ -59,25 +60,18 @@ void sandbox_start(void)
 
 /* --- scratch: TMPDIR/peakd-UID/PID, for compilers that write files ------------------------------------------------ */
 
-/* Removes the folder with all that is in it. Follows no links. */
-static void remove_folder(int parent, const char *name, int depth)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
-	struct dirent *entry;
-	if (d == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	while ((entry = readdir(d)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		if (unlinkat(fd, entry->d_name, 0) != 0 && depth < SCRATCH_DEPTH_MAX)
-			remove_folder(fd, entry->d_name, depth + 1);
-	}
-	closedir(d);
-	unlinkat(parent, name, AT_REMOVEDIR);
+	(void)st;
+	(void)at;
+	(void)(type == FTW_DP ? rmdir(path) : unlink(path));
+	return 0;
+}
+
+/* Removes the folder with all that is in it. Follows no links. */
+static void remove_folder(const char *path)
+{
+	nftw(path, remove_one, SCRATCH_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
 }
 
 /* Makes the folder, allows it and makes it this process's TMPDIR. False when it cannot be made, or its parent belongs
@@ -96,8 +90,10 @@ static bool make_scratch(struct sandbox_files *f)
 		struct dirent *entry;
 		while (d && (entry = readdir(d)) != NULL) {
 			long pid = strtol(entry->d_name, NULL, 10);
+			char *left = mem_fmt("%s/%s", users, entry->d_name);
 			if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
-				remove_folder(dirfd(d), entry->d_name, 0);
+				remove_folder(left);
+			free(left);
 		}
 		if (d)
 			closedir(d);
@@ -119,7 +115,7 @@ void sandbox_end(void)
 	char *name = mem_fmt("/peakd-%u/%ld", (unsigned)geteuid(), (long)getpid());
 	size_t n = strlen(name), len = own ? strlen(own) : 0;
 	if (len > n && strcmp(own + len - n, name) == 0)
-		remove_folder(AT_FDCWD, own, 0);
+		remove_folder(own);
 	free(name);
 }
 
