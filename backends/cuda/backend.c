@@ -12,12 +12,6 @@
 enum { FLUSH_MIN = 64 << 20 }; /* bytes; for drivers that do not tell the size of the L2 */
 
 /* --- device ------------------------------------------------------------------------------------------------------------- */
-static bool has(const struct backend_device *d, int attribute)
-{
-	int value = 0;
-	return d->api.device_attribute(&value, attribute, d->handle) == GPU_SUCCESS && value;
-}
-
 static int open_device(uint32_t index, struct backend_device **ret_device, struct err *e)
 {
 	struct backend_device *d = MEM_NEW(struct backend_device);
@@ -37,8 +31,8 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 			d, result, "opening the device (is it in exclusive mode and in use, or out of memory? see nvidia-smi)", e);
 		goto out;
 	}
-	d->cooperative = d->api.launch_extended && has(d, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
-	d->tensor_maps = d->api.tensor_map && has(d, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
+	d->cooperative = d->api.launch_extended && gpu_facts_ask(&d->api, d->handle, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
+	d->tensor_maps = d->api.tensor_map && gpu_facts_ask(&d->api, d->handle, CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED);
 	d->graphs = true;
 	d->cache_bytes = d->facts.l2_bytes;
 	cuda_counters_start(d);

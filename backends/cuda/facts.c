@@ -129,18 +129,8 @@ static void describe_uuid(const struct gpu_driver *driver, int device, struct fa
 			      u.bytes[i]);
 }
 
-static const struct gpu_attributes attributes = { .vendor = "NVIDIA",
-						  .warp_size = CU_DEVICE_ATTRIBUTE_WARP_SIZE,
-						  .threads = CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-						  .block_x = CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
-						  .grid_x = CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
-						  .shared = CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
-						  .registers = CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
-						  .units = CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-						  .clock_khz = CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
-						  .l2_bytes = CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE,
-						  .memory_khz = CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE,
-						  .memory_bits = CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH };
+#define ATTRIBUTE(member, name, ...) .member = (name),
+static const struct gpu_attributes attributes = { .vendor = "NVIDIA", GPU_ATTRIBUTE_LIST(ATTRIBUTE) };
 
 int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct facts *ret_facts, struct err *e)
 {

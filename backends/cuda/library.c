@@ -16,21 +16,10 @@ static const struct gpu_symbol nvrtc_symbols[] = { GPU_RTC_LIST(NVRTC_SYMBOL) };
 
 static struct gpu_places places_new(void)
 {
-	static const char *const variables[] = { "CUDA_HOME", "CUDA_PATH" };
-	struct gpu_places p = { .list = NULL, .count = 0 };
-
-	if (gpu_library_setting("PEAKD_CUDA_TOOLKIT")) {
-		gpu_places_add(&p, gpu_library_setting("PEAKD_CUDA_TOOLKIT"));
-		return p;
-	}
-	for (size_t i = 0; i < MEM_COUNT(variables); i++)
-		if (gpu_library_setting(variables[i]))
-			gpu_places_add(&p, gpu_library_setting(variables[i]));
-	gpu_places_add(&p, "/usr/local/cuda");
-	gpu_places_add_versions(&p, "/usr/local/cuda-[1-9][0-9]*"); /* cuda-9 is too old to matter */
-	gpu_places_add(&p, "/opt/cuda");
-	gpu_places_add(&p, "/usr");
-	return p;
+	static const char *const variables[] = { "CUDA_HOME", "CUDA_PATH", NULL };
+	/* cuda-9 is too old to matter. */
+	static const char *const patterns[] = { "/usr/local/cuda", "/usr/local/cuda-[1-9][0-9]*", "/opt/cuda", "/usr", NULL };
+	return gpu_places_new("PEAKD_CUDA_TOOLKIT", variables, patterns);
 }
 
 int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e)

@@ -89,6 +89,22 @@ struct gpu_handle {
 }; /* CUipcMemHandle: an allocation, for another process */
 enum { GPU_SHARE_LAZY_PEER = 1 };
 
+/* --- driver: attributes of a device that both have ---------------------------------------------------------------------- */
+/* X(member of struct gpu_attributes, CUDA's name, its number, HIP's name, its number). Of *_X the y and z follow. */
+#define GPU_ATTRIBUTE_LIST(X)                                                                                                      \
+	X(warp_size, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 10, hipDeviceAttributeWarpSize, 87)                                            \
+	X(threads, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1, hipDeviceAttributeMaxThreadsPerBlock, 56)                         \
+	X(block_x, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 2, hipDeviceAttributeMaxBlockDimX, 26)                                     \
+	X(grid_x, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 5, hipDeviceAttributeMaxGridDimX, 29)                                        \
+	X(shared, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 8, hipDeviceAttributeMaxSharedMemoryPerBlock, 74)               \
+	X(registers, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 12, hipDeviceAttributeMaxRegistersPerBlock, 71)                  \
+	X(units, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 16, hipDeviceAttributeMultiprocessorCount, 63)                          \
+	X(clock_khz, CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 13, hipDeviceAttributeClockRate, 5) /* the maximum */                         \
+	X(l2_bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38, hipDeviceAttributeL2CacheSize, 19)                                      \
+	X(memory_khz, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 36, hipDeviceAttributeMemoryClockRate, 60)                            \
+	X(memory_bits, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 37, hipDeviceAttributeMemoryBusWidth, 59)                      \
+	X(cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 95, hipDeviceAttributeCooperativeLaunch, 10)
+
 /* --- driver: functions ---------------------------------------------------------------------------------------------------- */
 /* X(result, member, CUDA needs it, its symbol, HIP needs it, its symbol, (parameters)). A driver without a function that it needs cannot be
  * used; the member of any other that is absent is NULL. `none`: that vendor has no such function. Symbols carry the version suffix whose

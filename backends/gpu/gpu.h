@@ -22,10 +22,9 @@ struct gpu_places {
 	size_t count;
 };
 
-/* Adds a folder that is not there yet. */
-void gpu_places_add(struct gpu_places *p, const char *folder);
-/* Adds the folders that a glob pattern finds, the newest version first. */
-void gpu_places_add_versions(struct gpu_places *p, const char *pattern);
+/* The folder that the variable `only` names; without it those that other variables name, and those that match patterns, of each the newest
+ * version first. Both lists end with NULL. */
+struct gpu_places gpu_places_new(const char *only, const char *const *variables, const char *const *patterns);
 void gpu_places_fini(struct gpu_places *p);
 /* Appends "; looked below A, B". */
 void gpu_places_describe(const struct gpu_places *p, struct buf *out);
@@ -53,10 +52,8 @@ void gpu_library_path(void *function, char ret_path[GPU_PATH]);
 /* A vendor's numbers of the attributes that both have. */
 struct gpu_attributes {
 	const char *vendor; /* "NVIDIA" */
-	int warp_size, threads;
-	int block_x, grid_x; /* y and z follow */
-	int shared;          /* per block, without an opt-in */
-	int registers, units, clock_khz, l2_bytes, memory_khz, memory_bits;
+#define GPU_ATTRIBUTE(member, ...) int member;
+	GPU_ATTRIBUTE_LIST(GPU_ATTRIBUTE)
 };
 
 /* Multiply-adds per clock and unit at most; 0: none or not published. */

@@ -13,23 +13,26 @@
 /* Where toolkits keep their libraries. */
 static const char *const folders[] = { "lib64", "lib", "targets/x86_64-linux/lib", "lib/x86_64-linux-gnu" };
 
-void gpu_places_add(struct gpu_places *p, const char *folder)
+struct gpu_places gpu_places_new(const char *only, const char *const *variables, const char *const *patterns)
 {
-	for (size_t i = 0; i < p->count; i++)
-		if (strcmp(p->list[i], folder) == 0)
-			return;
-	*MEM_PUSH(p->list, p->count) = mem_str(folder);
-}
-
-void gpu_places_add_versions(struct gpu_places *p, const char *pattern)
-{
+	struct gpu_places p = { .list = NULL };
 	glob_t found;
 
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return;
-	for (size_t i = found.gl_pathc; i-- > 0;) /* glob sorts upwards */
-		gpu_places_add(p, found.gl_pathv[i]);
-	globfree(&found);
+	if (gpu_library_setting(only)) {
+		*MEM_PUSH(p.list, p.count) = mem_str(gpu_library_setting(only));
+		return p;
+	}
+	for (; *variables; variables++)
+		if (gpu_library_setting(*variables))
+			*MEM_PUSH(p.list, p.count) = mem_str(gpu_library_setting(*variables));
+	for (; *patterns; patterns++) {
+		if (glob(*patterns, GLOB_NOCHECK, NULL, &found) != 0)
+			continue;
+		for (size_t i = found.gl_pathc; i-- > 0;) /* glob sorts upwards, and the newest version is wanted first */
+			*MEM_PUSH(p.list, p.count) = mem_str(found.gl_pathv[i]);
+		globfree(&found);
+	}
+	return p;
 }
 
 void gpu_places_fini(struct gpu_places *p)

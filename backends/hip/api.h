@@ -5,20 +5,8 @@
 
 #include "backends/gpu/api.h"
 
-enum {
-	hipDeviceAttributeClockRate = 5, /* kHz, the maximum */
-	hipDeviceAttributeCooperativeLaunch = 10,
-	hipDeviceAttributeL2CacheSize = 19,
-	hipDeviceAttributeMaxBlockDimX = 26, /* y and z follow */
-	hipDeviceAttributeMaxGridDimX = 29,  /* y and z follow */
-	hipDeviceAttributeMaxThreadsPerBlock = 56,
-	hipDeviceAttributeMemoryBusWidth = 59,  /* bits */
-	hipDeviceAttributeMemoryClockRate = 60, /* kHz */
-	hipDeviceAttributeMultiprocessorCount = 63,
-	hipDeviceAttributeMaxRegistersPerBlock = 71,
-	hipDeviceAttributeMaxSharedMemoryPerBlock = 74,
-	hipDeviceAttributeWarpSize = 87,
-};
+#define HIP_NUMBER(member, cuda, cuda_number, name, number) name = number,
+enum { GPU_ATTRIBUTE_LIST(HIP_NUMBER) };
 
 /* peakd reads hipDeviceProp_t only for the name of the architecture: everything else has an attribute. ROCm 6.0 changed the
  * structure's layout, and exports the new one as hipGetDevicePropertiesR0600 (HIP 6.0 release notes). Bytes. */

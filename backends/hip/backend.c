@@ -16,7 +16,7 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 	struct backend_device *d = MEM_NEW(struct backend_device);
 	const struct gpu_driver *api = &d->api;
 	gpu_result result;
-	int value = 0, rc = hip_library_runtime(&d->api, e);
+	int rc = hip_library_runtime(&d->api, e);
 	if (!rc)
 		rc = hip_facts_device(api, index, &d->facts, e);
 	if (rc)
@@ -26,8 +26,7 @@ static int open_device(uint32_t index, struct backend_device **ret_device, struc
 		rc = gpu_device_fail(d, result, "opening the device (see rocminfo and dmesg)", e);
 		goto out;
 	}
-	d->cooperative = api->launch_cooperative &&
-			 api->device_attribute(&value, hipDeviceAttributeCooperativeLaunch, (int)index) == GPU_SUCCESS && value;
+	d->cooperative = api->launch_cooperative && gpu_facts_ask(api, (int)index, hipDeviceAttributeCooperativeLaunch);
 	d->graphs = api->major >= GRAPHS_SINCE && api->capture_begin && api->capture_end && api->graph_free &&
 		    api->graph_instantiate && api->graph_launch && api->graph_exec_free;
 	d->cache_bytes = d->facts.l2_bytes > CACHE_MIN ? d->facts.l2_bytes : CACHE_MIN;

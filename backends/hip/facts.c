@@ -108,18 +108,8 @@ int hip_facts_describe(const char *arch, struct facts *ret_facts, struct err *e)
 }
 
 /* --- a device --------------------------------------------------------------------------------------------------------- */
-static const struct gpu_attributes attributes = { .vendor = "AMD",
-						  .warp_size = hipDeviceAttributeWarpSize,
-						  .threads = hipDeviceAttributeMaxThreadsPerBlock,
-						  .block_x = hipDeviceAttributeMaxBlockDimX,
-						  .grid_x = hipDeviceAttributeMaxGridDimX,
-						  .shared = hipDeviceAttributeMaxSharedMemoryPerBlock,
-						  .registers = hipDeviceAttributeMaxRegistersPerBlock,
-						  .units = hipDeviceAttributeMultiprocessorCount,
-						  .clock_khz = hipDeviceAttributeClockRate,
-						  .l2_bytes = hipDeviceAttributeL2CacheSize,
-						  .memory_khz = hipDeviceAttributeMemoryClockRate,
-						  .memory_bits = hipDeviceAttributeMemoryBusWidth };
+#define ATTRIBUTE(member, cuda, cuda_number, name, number) .member = (name),
+static const struct gpu_attributes attributes = { .vendor = "AMD", GPU_ATTRIBUTE_LIST(ATTRIBUTE) };
 
 /* "gfx90a:sramecc+:xnack-" → "gfx90a": code compiled without features runs with any of them (AMDGPU user guide, "Target
  * ID"). */

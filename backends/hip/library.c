@@ -12,16 +12,8 @@ enum { MAJOR_NEWEST = 7, MAJOR_OLDEST = 5, RTC_IN_RUNTIME = 6 };
 
 static struct gpu_places places_new(void)
 {
-	struct gpu_places p = { .list = NULL, .count = 0 };
-	if (gpu_library_setting("PEAKD_ROCM")) {
-		gpu_places_add(&p, gpu_library_setting("PEAKD_ROCM"));
-		return p;
-	}
-	if (gpu_library_setting("ROCM_PATH"))
-		gpu_places_add(&p, gpu_library_setting("ROCM_PATH"));
-	gpu_places_add(&p, "/opt/rocm");
-	gpu_places_add_versions(&p, "/opt/rocm-[5-9]*");
-	return p;
+	static const char *const variables[] = { "ROCM_PATH", NULL }, *const patterns[] = { "/opt/rocm", "/opt/rocm-[5-9]*", NULL };
+	return gpu_places_new("PEAKD_ROCM", variables, patterns);
 }
 
 /* Opens NAME.so.NUMBER from the folders, then from where ld.so looks (unless PEAKD_ROCM names a folder). */

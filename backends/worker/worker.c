@@ -256,19 +256,6 @@ static int move_wire(struct worker *w)
 	return 0;
 }
 
-static int say_hello(struct worker *w)
-{
-	struct buf body = BUF_INIT, lacks = BUF_INIT;
-	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
-	sandbox_lacks(&w->kernel, &lacks);
-	snprintf(hello.lacks, sizeof hello.lacks, "%s", buf_text(&lacks));
-	wire_hello_encode(&hello, &body);
-	int rc = wire_send(w->out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL);
-	buf_fini(&lacks);
-	buf_fini(&body);
-	return rc;
-}
-
 /* "NAME, CPU": times of a device that is the CPU, and of launches, belong to both. */
 static void name_host(char host[FACTS_TEXT])
 {
@@ -292,7 +279,14 @@ int worker_main(void)
 	signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for the daemon, which then closes the wire */
 	if (move_wire(&w) < 0)
 		return 1;
-	int status = say_hello(&w) < 0 ? 1 : serve_all(&w);
+	struct buf body = BUF_INIT, lacks = BUF_INIT;
+	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
+	sandbox_lacks(&w.kernel, &lacks);
+	snprintf(hello.lacks, sizeof hello.lacks, "%s", buf_text(&lacks));
+	wire_hello_encode(&hello, &body);
+	int status = wire_send(w.out, WIRE_HELLO, 0, body.data, body.len, CLOCK_NEVER, NULL) < 0 ? 1 : serve_all(&w);
+	buf_fini(&lacks);
+	buf_fini(&body);
 	sandbox_end();
 	/* A faulted device may hang in its own clean-up: such a worker just ends. */
 	if (status)
