@@ -271,6 +271,63 @@ def formula(a, b, s):
     return top if s == 1 else f"({top})//{s}" if b else f"{top}//{s}"
 
 
+def flatten(value, name, leaves):
+    """Appends (name, tensor or number) for each within a value, and returns its shape: an index of leaves, a list, a dictionary, or a text."""
+    if torch.is_tensor(value) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        leaves.append((name, value))
+        return len(leaves) - 1
+    if isinstance(value, (list, tuple)):
+        return [flatten(x, f"{name}_{i}", leaves) for i, x in enumerate(value)]
+    if isinstance(value, dict):
+        return {k: flatten(x, f"{name}_{k}", leaves) for k, x in value.items()}
+    if value is None or isinstance(value, (bool, str)):
+        return repr(value)
+    raise Refused(f"{name} is a {type(value).__name__}: only tensors, numbers, lists and dictionaries of them, None, bool and str are imported")
+
+
+def rebuilt(shape, leaves):
+    """The value that flatten() took apart, with these leaves."""
+    if isinstance(shape, list):
+        return [rebuilt(x, leaves) for x in shape]
+    if isinstance(shape, dict):
+        return {k: rebuilt(x, leaves) for k, x in shape.items()}
+    return leaves[shape] if isinstance(shape, int) else ast.literal_eval(shape)
+
+
+def written(shape, texts):
+    """The same as Python's text."""
+    if isinstance(shape, list):
+        return f"[{', '.join(written(x, texts) for x in shape)}]"
+    if isinstance(shape, dict):
+        return "{" + ", ".join(f"{k!r}: {written(x, texts)}" for k, x in shape.items()) + "}"
+    return texts[shape] if isinstance(shape, int) else shape
+
+
+# In the source of a problem whose outputs are no plain tensors.
+FLAT = """
+
+def _flat(x):
+    x = list(x.values()) if isinstance(x, dict) else x
+    return [t for part in x for t in _flat(part)] if isinstance(x, (list, tuple)) else [] if x is None else [x]
+"""
+
+
+def flat(x):
+    """The tensors and numbers of a result, in order."""
+    x = list(x.values()) if isinstance(x, dict) else x
+    return [t for part in x for t in flat(part)] if isinstance(x, (list, tuple)) else [] if x is None else [x]
+
+
+def arguments_of(given):
+    """How get_init_inputs() or get_inputs() means its answer: positional ones, and by name."""
+    if isinstance(given, dict):
+        return [], given
+    given = list(given)
+    if len(given) == 2 and isinstance(given[0], (list, tuple)) and isinstance(given[1], dict):
+        return list(given[0]), given[1]
+    return given, {}
+
+
 class Module:
     """One Python problem, run at chosen sizes."""
 
@@ -281,13 +338,32 @@ class Module:
             raise Refused("the file defines no get_inputs(): write one that returns a list of example inputs")
         self.entry, self.is_module = entry_of(space, text)
         self.model, self.shadow = self.build(space), None
-        self.weights = self.weights_of(self.model)
+        self.weights, self.single = self.weights_of(self.model), None
         inner = self.model.forward if self.is_module else self.model
-        self.names = list(inspect.signature(inner).parameters)
+        self.parameters = list(inspect.signature(inner).parameters.values())
+        self.names, self.shape, self.plain = [], None, True  # of the inputs' leaves; of the arguments; whether outputs are tensors or a list
 
     def build(self, space):
         torch.manual_seed(0)
-        return space[self.entry](*space.get("get_init_inputs", list)()) if self.is_module else space[self.entry]
+        args, named = arguments_of(space.get("get_init_inputs", list)())
+        return space[self.entry](*args, **named) if self.is_module else space[self.entry]
+
+    def built(self):
+        """The same as Python's text."""
+        given = self.source.load({}).get("get_init_inputs")
+        if given is None:
+            return f"{self.entry}()"
+        given = given()
+        if isinstance(given, dict):
+            return f"{self.entry}(**get_init_inputs())"
+        return f"{self.entry}(*get_init_inputs()[0], **get_init_inputs()[1])" if arguments_of(given)[1] else f"{self.entry}(*get_init_inputs())"
+
+    def name_of(self, i):
+        """Of positional argument i."""
+        last = self.parameters[min(i, len(self.parameters) - 1)] if self.parameters else None
+        if last is None or (i >= len(self.parameters) and last.kind is not last.VAR_POSITIONAL):
+            raise Refused(f"get_inputs() returns more inputs than {self.entry} takes")
+        return f"{last.name}_{i}" if last.kind is last.VAR_POSITIONAL else last.name
 
     def weights_of(self, model):
         if not self.is_module:
@@ -320,29 +396,48 @@ class Module:
         torch.manual_seed(seed)
         torch.rand, torch.randn, torch.randint = record("rand", "random(0, 1)"), record("randn", "normal"), record("randint", None)
         try:
-            values = list(space["get_inputs"]())
+            args, named = arguments_of(space["get_inputs"]())
         finally:
             for name, function in real.items():
                 setattr(torch, name, function)
+        leaves = []
+        self.shape = [flatten(x, self.name_of(i), leaves) for i, x in enumerate(args)], {k: flatten(x, k, leaves) for k, x in named.items()}
+        self.names, values = [n for n, _ in leaves], [v for _, v in leaves]
         return values, [drawn.get(id(v), (v, (None, None)))[1] for v in values]
+
+    def call(self, model, values):
+        args, named = (rebuilt(x, [v.clone() if torch.is_tensor(v) else v for v in values]) for x in self.shape)
+        with torch.no_grad():
+            result = model(*args, **named)
+        self.plain = torch.is_tensor(result) or (isinstance(result, (tuple, list)) and all(map(torch.is_tensor, result)))
+        result = [x if torch.is_tensor(x) else torch.tensor(x) for x in flat(result) if torch.is_tensor(x) or isinstance(x, (bool, int, float))]
+        if not result:
+            raise Refused("it returns no tensor and no number: return what it computes, also where it writes into an input")
+        return result
 
     def outputs(self, values, seed=0, model=None):
         torch.manual_seed(seed)
-        with torch.no_grad():
-            result = (model or self.model)(*[v.clone() if torch.is_tensor(v) else v for v in values])
-        result = list(result) if isinstance(result, (tuple, list)) else [result]
-        if not all(torch.is_tensor(x) for x in result):
-            raise Refused("an output is not a tensor")
-        return result
+        try:
+            return self.call(model or self.model, values)
+        except RuntimeError as why:
+            if model or not re.search("not implemented for '(Half|BFloat16)'", str(why)):
+                raise
+        types = [x.dtype for x in self.shaped_outputs(values)]
+        if self.single is None:
+            self.single = copy.deepcopy(self.model).float() if self.is_module else self.model
+        torch.manual_seed(seed)
+        with SINGLE:
+            wide = self.call(self.single, [v.to(KINDS["float32"]) if torch.is_tensor(v) and v.dtype.is_floating_point else v for v in values])
+        return [x.to(t) for x, t in zip(wide, types)]
 
     def shaped_outputs(self, values):
         """Outputs of which only the shapes count: without computing, where torch can."""
         try:
             if self.shadow is None:
                 self.shadow = copy.deepcopy(self.model).to("meta") if self.is_module else self.model
-            return self.outputs([v.to("meta") if torch.is_tensor(v) else v for v in values], model=self.shadow)
+            return self.call(self.shadow, [v.to("meta") if torch.is_tensor(v) else v for v in values])
         except Exception:  # what depends on values has no shape without them
-            return self.outputs(values)
+            return self.call(self.model, values)
 
     def extents(self, sizes):
         """Every extent of every array, then the ranges of integers, in one fixed order."""
@@ -461,14 +556,15 @@ def weight_fill(w):
 def import_python(text, question):
     if torch is None:
         raise Refused(f"a Python problem needs torch to be imported ({WHY_NOT})")
+    # What names a GPU means the device that the reference runs on.
+    text = re.sub(r"""(["'])cuda(:\d+)?\1""", "torch.empty(0).device", text).replace(".cuda()", ".to(torch.empty(0).device)")
     module = Module(text)
     names, base, texts = sized(module)
     found, used = Found(question["file"].rsplit("/", 1)[-1].rsplit(".", 1)[0]), set(names)
     found.point, found.free, texts = dict(base), names, iter(texts)
     values, ranges = module.inputs(base)
     draws = [module.inputs(base, seed)[0] for seed in range(DRAWS)]
-    call, parameters = [], []
-    limits = []
+    call, parameters, limits = [], [], []
     for i, (given, v, (low, limit)) in enumerate(zip(module.names, values, ranges)):
         name = safe_name(given, used)
         parameters.append(name)
@@ -477,13 +573,14 @@ def import_python(text, question):
             found.inputs.append(Array(name, kind, [next(texts) for _ in v.shape], fill))
             limits += [(found.inputs[-1], low)] if limit is not None else []
             call.append(name + (".bool()" if v.dtype == torch.bool else ".reshape(())" if v.dim() == 0 else ""))
-        elif isinstance(v, (int, float)):
+        else:
             found.scalars.append((name, f"{'f32' if isinstance(v, float) else 'int'} = {{{literal(v)}}}"))
             found.point[name] = v
             call.append(name)
-        else:
-            raise Refused(f"{given} is neither a tensor nor a number")
     results = module.outputs(values)
+    for i, (y, z) in enumerate(zip(results, module.outputs(draws[1]))):
+        if y.shape != z.shape:
+            raise Refused(f"the shape of output {i} depends on the inputs' values: {list(y.shape)}, then {list(z.shape)}")
     for i, y in enumerate(results):
         found.outputs.append(Array(safe_name("y" if i == 0 else f"y_{i}", used), type_of(str(y.dtype).split(".")[1], f"output {i}"),
                                    [next(texts) for _ in y.shape]))
@@ -502,12 +599,14 @@ def import_python(text, question):
     small = [f"{n} = {base[n]}" for n in names if base[n] != module.source.sizes[n]]
     found.check = ", ".join(small)
     if module.is_module:
-        made = f"_model = {module.entry}(*get_init_inputs())" if "get_init_inputs" in text else f"_model = {module.entry}()"
-        found.source = text.rstrip("\n") + f"\n\n\n{made}\n_weights = {{**dict(_model.named_parameters()), **dict(_model.named_buffers())}}\n"
+        found.source = text.rstrip("\n") + f"\n\n\n_model = {module.built()}\n_weights = {{**dict(_model.named_parameters()), **dict(_model.named_buffers())}}\n"
     else:
         found.source = text.rstrip("\n") + "\n"
-    called = "_model" if module.is_module else module.entry
-    found.source += f"\n\ndef reference({', '.join(parameters)}):\n{''.join(load)}    return {called}({', '.join(call)})\n"
+    args, named = module.shape
+    texts = [written(x, call) for x in args] + [f"{k}={written(x, call)}" for k, x in named.items()]
+    called = f"{'_model' if module.is_module else module.entry}({', '.join(texts)})"
+    found.source += "" if module.plain else FLAT
+    found.source += f"\n\ndef reference({', '.join(parameters)}):\n{''.join(load)}    return {called if module.plain else f'_flat({called})'}\n"
     return found
 
 
@@ -709,6 +808,8 @@ def import_problem(question):
             found = import_python(text, question)
         except Refused:
             raise
+        except SyntaxError as why:
+            raise Refused(f"line {why.lineno}: {why.msg}: {(why.text or '').strip()[:80]}") from None
         except Exception as why:  # whatever foreign code raises
             raise Refused(f"{type(why).__name__}: {why}") from None
     try_smallest(found)

@@ -106,7 +106,7 @@ has "$(figure twice '.workloads[0].params')" "n=4096" "the configuration is name
 ok $? "the fastest checkpoint is scored, not the first kernel"
 "$PEAKD_PYTHON" -c 'import sys, xml.dom.minidom; xml.dom.minidom.parse(sys.argv[1])' "$T/out.svg"
 ok $? "the picture is well-formed"
-has "$(cat "$T/out.html")" "(&lt;unknown&gt;, line 1)" "texts in the report are escaped"
+has "$(cat "$T/out.html")" "def &lt;b&gt;" "texts in the report are escaped"
 is "$(grep -c '<script\|<link\|src=' "$T/out.html")" 0 "the report needs nothing else"
 asked=$(wc -l <"$m/asked")
 cp "$T/out.json" "$T/first.json"

@@ -43,14 +43,14 @@ changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
-need_hlsl 27 "$db"
+need_hlsl 34 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch --------------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 25 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 32 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
@@ -111,6 +111,21 @@ printf 'import torch\n\nn = 50\nk = 40\nm = 30\n\n\ndef product(a, b):\n    retu
 	>"$T/product.py"
 import "$T/product.py" product --out "$T/product.peak.md"
 has "$(cat "$T/product.peak.md")" "y: out f32[m, (n - 1)//2]" "a strided extent is a formula with a division"
+
+import "$here/odd.py" --out "$T/odd.peak.md"
+is $? 0 "a module with halves, lists, arguments by name and a dictionary of outputs imports" "$(cat "$T/said")"
+has "$(cat "$T/odd.peak.md")" "y: out f16[12, 24]" "an output keeps its type where the CPU computes in float"
+has "$(cat "$T/odd.peak.md")" "return _flat(_model([parts_0, parts_1], None, True))" "the reference calls the module as its author does"
+is "$(grep -c 'out i64' "$T/odd.peak.md")" 2 "tensors and numbers within an output are outputs"
+printf 'import torch\n\n\ndef positive(x):\n    return x[x > 0]\n\n\ndef get_inputs():\n    return [torch.randn(100)]\n' >"$T/positive.py"
+import "$T/positive.py"
+has "$(cat "$T/said")" "the shape of output 0 depends on the inputs' values" "an output whose shape depends on values is refused in one line"
+printf 'import torch\n\n\ndef into(x, y):\n    y.copy_(x)\n\n\ndef get_inputs():\n    return [torch.randn(9), torch.zeros(9)]\n' >"$T/into.py"
+import "$T/into.py"
+has "$(cat "$T/said")" "it returns no tensor and no number" "a function that returns nothing is refused in one line"
+printf 'import torch\ndef f(x:\n' >"$T/broken.py"
+import "$T/broken.py"
+has "$(cat "$T/said")" "broken.py: line 2: " "a syntax error is shown with its line"
 
 # --- the first kernel --------------------------------------------------------------------------------------------------------------
 printf '```hlsl\n[numthreads(64, 1, 1)]\nvoid scaled(uint3 t : SV_DispatchThreadID)\n{\n\tif (t.x < uint(n))\n\t\ty[t.x] = a[t.x] + factor * %s;\n}\n```\n' \
