@@ -135,7 +135,9 @@ printf '```lua host\nlaunch("scaled", cdiv(n, 64), 64, {a, b, y, n, factor})\n``
 "$plain" "$here/model.py" "$T/answer" >"$T/port" &
 serving=$!
 wait_for 20 test -s "$T/port"
-kill "$(holder "$db")"
+pid=$(holder "$db")
+kill "$pid"
+wait_for 60 gone "$pid"
 PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retries=0" timeout 300 "$peakd" transform scaled first-kernel \
 	--device hlsl:0 --samples 2 --db "$db" >"$T/said" 2>&1
 is $? 0 "a model writes the first kernel, and repairs what the oracle refuses" "$(cat "$T/said")"
