@@ -147,7 +147,8 @@ int main(int argc, char **argv)
 	const char *word = argc > 1 ? argv[1] : "help";
 	char help_option[] = "--help", *asked[] = { help_option };
 	if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0)
-		return printf("peakd %s\n", PEAKD_VERSION) < 0;
+		return printf(argc > 2 && strcmp(argv[2], "--json") == 0 ? "{\"version\": \"%s\"}\n" : "peakd %s\n",
+			      PEAKD_VERSION) < 0;
 	bool about = strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 	if (about && argc < 3)
 		return help();

@@ -467,6 +467,7 @@ static int serve_run(const struct verb_line *line)
 	if (verb_get(line, "log-level") == NULL)
 		log_set_level(LOG_LEVEL_INFO);
 	int rc = read_options(&s, &e);
+	rc = rc < 0 ? rc : verb_validators(line, &e);
 	int status = rc < 0 ? VERB_USAGE : VERB_OK;
 	if (rc == 0 && start(&s, &e) < 0)
 		status = VERB_FAILED;
@@ -488,6 +489,7 @@ static const struct verb_option options[] = {
 	  "devices of this machine may be used: ssh:HOST, slurm:KEY=VALUE,… or kubectl:POD; any: every one that a client names; "
 	  "may be "
 	  "repeated" },
+	{ "validator", "PATH", "a custom validator, or a folder of them, beside $PEAKD_VALIDATORS; may be repeated" },
 	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
 	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
 	{ "tls-key", "FILE", "PEM key of the certificate" },

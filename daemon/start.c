@@ -257,13 +257,32 @@ static const char *value_there(const struct buf *entries, const char *name, size
 	return NULL;
 }
 
+/* The environment of the process at the other end. False when it cannot be read. */
+static bool read_peer(int fd, struct ucred *ret_peer, struct buf *out)
+{
+	socklen_t size = sizeof *ret_peer;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &size) < 0 || !read_entries(ret_peer->pid, out))
+		return false;
+	buf_addc(out, '\0');
+	return true;
+}
+
+bool start_shares(int fd, const char *name)
+{
+	struct ucred peer;
+	struct buf entries = BUF_INIT;
+	const char *here = getenv(name);
+	const char *there = read_peer(fd, &peer, &entries) ? value_there(&entries, name, strlen(name)) : NULL;
+	bool same = here && there && strcmp(here, there) == 0;
+	buf_fini(&entries);
+	return same;
+}
+
 void start_warn_environment(int fd)
 {
 	struct ucred peer;
-	socklen_t size = sizeof peer;
 	struct buf entries = BUF_INIT, names = BUF_INIT;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && read_entries(peer.pid, &entries)) {
-		buf_addc(&entries, '\0');
+	if (read_peer(fd, &peer, &entries)) {
 		for (char **entry = environ; *entry; entry++) {
 			size_t n = strcspn(*entry, "=");
 			const char *here = (*entry)[n] ? *entry + n + 1 : "", *there = value_there(&entries, *entry, n);

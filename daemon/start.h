@@ -2,6 +2,8 @@
 #ifndef PEAKD_DAEMON_START_H
 #define PEAKD_DAEMON_START_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Connects to the database's daemon, or to the daemon behind `db` where that is a Unix socket. Where none runs, it starts
@@ -12,5 +14,7 @@ int start_connect(const char *db, int *ret_fd, struct err *e);
 /* Warns on stderr about PEAKD_… variables of this process that the daemon at the other end of the socket was started without, or with
  * another value. */
 void start_warn_environment(int fd);
+/* Whether the daemon at the other end is known to have been started with this process's value of the variable. */
+bool start_shares(int fd, const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 /* backup: `peakd backup FILE` copies the database beside a running daemon, and `peakd check` looks for damage in it. Both take the
  * database as it is, whatever its version. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -38,29 +39,37 @@ static int backup_run(const struct verb_line *line)
 		rc = open_as_is(line, &o, &e);
 	if (rc == 0)
 		rc = store_copy(o.db, to, &e);
-	if (rc == 0 && stat(to, &st) == 0)
-		printf("%s: %lld bytes, checked\n", to, (long long)st.st_size);
+	if (rc == 0 && stat(to, &st) < 0)
+		rc = err_sys(&e, errno, "%s", to);
 	close_again(&o);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	return rc < 0 ? verb_fail(line, &e)
+		      : verbs_answer(line, json_pack("{s:s, s:I}", "file", to, "bytes", (json_int_t)st.st_size),
+				     "%s: %lld bytes, checked\n", to, (long long)st.st_size);
 }
 
-static void print_finding(void *arg, const char *finding)
+static void add_finding(void *arg, const char *finding)
 {
-	(void)arg;
-	printf("%s\n", finding);
+	json_array_append_new(arg, json_string(finding));
 }
 
 static int check_run(const struct verb_line *line)
 {
 	struct opened o = { NULL, NULL };
 	struct err e = ERR_INIT;
+	json_t *findings = json_array();
 	int rc = open_as_is(line, &o, &e);
 	if (rc == 0)
-		rc = store_check_all(o.db, print_finding, NULL, &e);
+		rc = store_check_all(o.db, add_finding, findings, &e);
 	close_again(&o);
-	if (rc == 0)
-		printf("%s: no damage found\n", line->db);
-	else if (rc > 0)
+	for (int i = 0; i < rc && !verb_get(line, "json"); i++)
+		printf("%s\n", json_string_value(json_array_get(findings, (size_t)i)));
+	if (rc >= 0)
+		verbs_answer(line, json_pack("{s:s, s:O}", "database", line->db, "findings", findings),
+			     rc ? "%.0s" : "%s: no damage found\n", line->db);
+	json_decref(findings);
+	if (rc > 0 && verb_get(line, "json"))
+		return VERB_FAILED;
+	if (rc > 0)
 		err_set(&e, ERR_IO,
 			"%s is damaged, see above: keep a copy and repair it with sqlite3's .recover, or put a backup in its place",
 			line->db);
@@ -77,6 +86,7 @@ const struct verb backup_verb = {
 	.options =
 		(const struct verb_option[]){
 			{ "force", NULL, "replaces FILE, once the new copy is whole" },
+			VERBS_JSON,
 			{ NULL, NULL, NULL },
 		},
 	.min_words = 1,
@@ -91,7 +101,7 @@ const struct verb backup_check_verb = {
 	.details =
 		"Reads everything: pages, indexes, references between rows, the hash of each content, and that evidence, jobs and\n"
 		"workflows agree. Prints each finding; exit status 1 if there is one.\n",
-	.options = NULL,
+	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
 	.min_words = 0,
 	.max_words = 0,
 	.run = check_run,

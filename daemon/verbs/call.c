@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/embedded.h"
 #include "base/mem.h"
 #include "base/suggest.h"
 #include "daemon/client.h"
+#include "daemon/start.h"
 #include "daemon/verbs/bar.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
@@ -351,6 +353,22 @@ static int print(const struct verb_line *line, const struct verb_call *call, con
 	return VERB_OK;
 }
 
+/* What --validator names must be asked, so a daemon that does not know it is refused. */
+static int require_validators(const struct verb_line *line, struct err *e)
+{
+	int fd = -1, rc = verb_get(line, "validator") ? verb_validators(line, e) : 0;
+	if (rc == 0 && verb_get(line, "validator"))
+		rc = start_connect(line->db, &fd, e);
+	if (fd >= 0 && !start_shares(fd, "PEAKD_VALIDATORS"))
+		rc = err_set(
+			e, ERR_CONFLICT,
+			"--validator: the daemon of this database runs without it: `peakd stop` ends that daemon, and the same "
+			"command then starts one with it");
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 int call_tool(const struct verb_line *line, const char *tool, const struct verb_call *call, json_t *take_arguments,
 	      json_t **ret_structured)
 {
@@ -360,7 +378,8 @@ int call_tool(const struct verb_line *line, const char *tool, const struct verb_
 	json_t *structured = NULL;
 	char *text = NULL;
 	int status = VERB_OK;
-	int rc = client_open(line->db, &client, &e);
+	int rc = require_validators(line, &e);
+	rc = rc < 0 ? rc : client_open(line->db, &client, &e);
 	if (rc < 0) {
 		json_decref(take_arguments);
 		return verb_fail(line, &e);

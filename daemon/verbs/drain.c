@@ -69,8 +69,9 @@ static int export_bundle(const struct verb_line *line, const char *folder, int *
 			     "--later`",
 			     verb_get(line, "job") ? " under the id " : "", verb_get(line, "job") ? verb_get(line, "job") : "");
 	else if (rc > 0)
-		printf("%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report), folder, rc,
-		       rc == 1 ? "" : "s", folder);
+		verbs_answer(line, json_pack("{s:s, s:i}", "folder", folder, "jobs", rc),
+			     "%s%s: %d job%s; next: peakd drain run %s, on a machine with the device\n", buf_text(&report), folder,
+			     rc, rc == 1 ? "" : "s", folder);
 	buf_fini(&report);
 	return rc < 0 ? rc : 0;
 }
@@ -87,8 +88,11 @@ static int merge_bundle(const struct verb_line *line, const char *folder, int *r
 	rc = drain_merge(home.db, folder, &m, &report, e);
 	close_db(&home);
 	if (rc == 0)
-		printf("%s%s: %u merged, %u known before, %u cancelled, %u not ended, %u rows of evidence\n", buf_text(&report),
-		       folder, m.merged, m.known, m.cancelled, m.open, m.rows);
+		verbs_answer(line,
+			     json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder, "merged", (int)m.merged, "known",
+				       (int)m.known, "cancelled", (int)m.cancelled, "open", (int)m.open, "rows", (int)m.rows),
+			     "%s%s: %u merged, %u known before, %u cancelled, %u not ended, %u rows of evidence\n",
+			     buf_text(&report), folder, m.merged, m.known, m.cancelled, m.open, m.rows);
 	buf_fini(&report);
 	return rc;
 }
@@ -100,7 +104,6 @@ static int show_bundle(const struct verb_line *line, const char *folder, int *re
 	enum drain_state state;
 	struct opened bundle;
 	struct job_list jobs;
-	(void)line;
 	(void)ret_signal;
 	int rc = drain_check(folder, &state, e);
 	if (rc < 0)
@@ -112,10 +115,17 @@ static int show_bundle(const struct verb_line *line, const char *folder, int *re
 		return rc;
 	rc = job_list(bundle.db, NULL, false, 0, &jobs, e);
 	if (rc >= 0) {
-		for (size_t i = jobs.count; i > 0; i--)
-			printf("%s %s %s%s%s\n", jobs.at[i - 1].id, jobs.at[i - 1].kind, job_state_name(jobs.at[i - 1].state),
-			       jobs.at[i - 1].error_text ? ": " : "", jobs.at[i - 1].error_text ? jobs.at[i - 1].error_text : "");
-		printf("%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
+		json_t *rows = json_array();
+		for (size_t i = jobs.count; i > 0; i--) {
+			const struct job *j = &jobs.at[i - 1];
+			const char *state_name = job_state_name(j->state), *why = j->error_text ? j->error_text : "";
+			json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:s*}", "job", j->id, "kind", j->kind, "state",
+							      state_name, "error", j->error_text));
+			if (!verb_get(line, "json"))
+				printf("%s %s %s%s%s\n", j->id, j->kind, state_name, *why ? ": " : "", why);
+		}
+		verbs_answer(line, json_pack("{s:s, s:s, s:o}", "folder", folder, "state", drain_state_name(state), "jobs", rows),
+			     "%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
 		job_list_fini(&jobs);
 	}
 	close_db(&bundle);
@@ -182,7 +192,7 @@ static int take_signals(void)
 }
 
 /* Prints the new events of one job. */
-static void tell(struct db *db, const char *id, int64_t *io_seen)
+static void tell(struct db *db, const char *id, int64_t *io_seen, FILE *out)
 {
 	struct event_list events;
 	struct err ignored = ERR_INIT;
@@ -190,15 +200,15 @@ static void tell(struct db *db, const char *id, int64_t *io_seen)
 		return;
 	for (size_t i = 0; i < events.count; i++) {
 		*io_seen = events.at[i].seq;
-		printf("%s %s%s%s\n", id, events.at[i].kind, *events.at[i].message ? ": " : "", events.at[i].message);
+		fprintf(out, "%s %s%s%s\n", id, events.at[i].kind, *events.at[i].message ? ": " : "", events.at[i].message);
 	}
 	if (events.count)
-		fflush(stdout);
+		fflush(out);
 	event_list_fini(&events);
 }
 
 /* Returns 0 when every job has ended, -ERR_CANCELLED after a signal. */
-static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
+static int follow(struct app *app, int signals, FILE *out, int *ret_signal, struct err *e)
 {
 	struct db *db = NULL;
 	struct job_list jobs = { .count = 0 };
@@ -212,7 +222,7 @@ static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
 		told = poll(&fd, 1, (int)(LOOK_NS / CLOCK_MS)) > 0;
 		ended = engine_busy(app->engine) == 0;
 		for (size_t i = jobs.count; i > 0; i--)
-			tell(db, jobs.at[i - 1].id, &seen[i - 1]);
+			tell(db, jobs.at[i - 1].id, &seen[i - 1], out);
 	}
 	free(seen);
 	job_list_fini(&jobs);
@@ -227,7 +237,8 @@ static int follow(struct app *app, int signals, int *ret_signal, struct err *e)
 	return rc < 0 ? rc : 0;
 }
 
-static int run_jobs(const char *folder, const char *db, int signals, int *ret_signal, struct err *e)
+/* Events go to `out`. */
+static int run_jobs(const char *folder, const char *db, int signals, FILE *out, int *ret_signal, struct err *e)
 {
 	struct app *app = NULL;
 	struct app_config config = { .db = db, .later = true };
@@ -235,7 +246,7 @@ static int run_jobs(const char *folder, const char *db, int signals, int *ret_si
 	if (rc == 0)
 		rc = app_new(&config, &app, e);
 	if (rc == 0)
-		rc = follow(app, signals, ret_signal, e);
+		rc = follow(app, signals, out, ret_signal, e);
 	app_end(app);
 	app_free(app);
 	/* Only now the database is closed and a single file. */
@@ -259,18 +270,17 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 		rc = drain_check(folder, &state, e);
 	if (rc == 0)
 		rc = store_lock(db, NULL, &claim, e);
-	if (rc == 0 && state == DRAIN_RAN)
-		printf("%s has run: next: peakd drain merge %s, where it was exported\n", folder, folder);
-	else if (rc == 0)
+	bool ran = rc == 0 && state == DRAIN_RAN;
+	if (rc == 0 && !ran)
 		rc = check_jobs(db, e);
 	/* Looking at the database may have migrated it, so it is sealed again. */
 	if (rc < 0 && claim.note_fd >= 0 && state != DRAIN_RUNNING && *ret_signal == 0)
 		drain_seal(folder, state, NULL);
-	if (rc == 0 && state != DRAIN_RAN) {
-		rc = run_jobs(folder, db, signals, ret_signal, e);
-		if (rc == 0)
-			printf("%s has run; next: peakd drain merge %s, where it was exported\n", folder, folder);
-	}
+	if (rc == 0 && !ran)
+		rc = run_jobs(folder, db, signals, verb_get(line, "json") ? stderr : stdout, ret_signal, e);
+	if (rc == 0)
+		verbs_answer(line, json_pack("{s:s, s:s}", "folder", folder, "state", drain_state_name(DRAIN_RAN)),
+			     "%s has run; next: peakd drain merge %s, where it was exported\n", folder, folder);
 	store_unlock(&claim);
 	if (signals >= 0)
 		close(signals);
@@ -327,6 +337,7 @@ const struct verb drain_verb = {
 	.options = (const struct verb_option[]){ { "job", "ID", "export: only this job" },
 						 { "seconds", "N",
 						   "run: end in order after this time, before a batch system's limit" },
+						 VERBS_JSON,
 						 { NULL, NULL, NULL } },
 	.min_words = 2,
 	.max_words = SIZE_MAX,

@@ -103,6 +103,7 @@ const struct verb edit_verb = {
 	"FILE (-: standard input) is a context file, or holds only the front matter fields and fences that change; with\n"
 	"--region it is the text of that region. Without FILE an editor opens the checkpoint's text.\n",
 	.options = (const struct verb_option[]){ { "region", "NAME", "edits only this region: device, host or macros" },
+						 VERBS_VALIDATOR,
 						 { NULL, NULL, NULL } },
 	.hidden = "text",
 	.calls =

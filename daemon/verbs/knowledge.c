@@ -15,11 +15,10 @@ static int knowledge_run(const struct verb_line *line)
 	buf_adds(&uri, note ? "peak://note/" : "peak://knowledge/");
 	buf_add_uri(&uri, note ? note : device ? device : "all");
 	int rc = verbs_read(line, buf_text(&uri), &text, &e);
-	if (rc == 0)
-		fputs(text, stdout);
+	int status = rc < 0 ? verb_fail(line, &e) : verbs_answer(line, json_pack("{s:s}", "text", text), "%s", text);
 	buf_fini(&uri);
 	free(text);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	return status;
 }
 
 const struct verb knowledge_verb = {
@@ -36,6 +35,7 @@ const struct verb knowledge_verb = {
 	.options =
 		(const struct verb_option[]){
 			{ "device", "D", "only notes that fit it, with what was measured on devices of its class (default: all)" },
+			VERBS_JSON,
 			{ NULL, NULL, NULL },
 		},
 	.min_words = 0,

@@ -25,7 +25,7 @@ static int name_line(const char *path, const char *text, const struct context *c
 }
 
 /* Runs the host code once for each input size, on no device in particular. */
-static int lint_context(const char *path, const char *text, struct err *e)
+static int lint_context(const char *path, const char *text, char **ret_said, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct space *space = NULL;
@@ -47,19 +47,20 @@ static int lint_context(const char *path, const char *text, struct err *e)
 		params_free(params);
 	}
 	if (rc == 0)
-		printf("%s: %s for %s, %zu execution parameters over %zu input size%s\n", path, context_kernel(ctx),
-		       context_backend(ctx), space_count(space), space_size_count(space), space_size_count(space) == 1 ? "" : "s");
+		*ret_said = mem_fmt("%s for %s, %zu execution parameters over %zu input size%s", context_kernel(ctx),
+				    context_backend(ctx), space_count(space), space_size_count(space),
+				    space_size_count(space) == 1 ? "" : "s");
 	space_free(space);
 	context_free(ctx);
 	return rc;
 }
 
-static int lint_transformation(const char *path, const char *text, struct err *e)
+static int lint_transformation(const char *path, const char *text, char **ret_said, struct err *e)
 {
 	struct transformation *t = NULL;
 	int rc = transformation_parse(text, path, &t, e);
 	if (rc == 0)
-		printf("%s: transformation %s, %zu pass%s\n", path, t->name, t->pass_count, t->pass_count == 1 ? "" : "es");
+		*ret_said = mem_fmt("transformation %s, %zu pass%s", t->name, t->pass_count, t->pass_count == 1 ? "" : "es");
 	transformation_free(t);
 	return rc;
 }
@@ -67,20 +68,28 @@ static int lint_transformation(const char *path, const char *text, struct err *e
 static int lint_run(const struct verb_line *line)
 {
 	int status = VERB_OK;
+	json_t *files = json_array();
 	for (size_t i = 0; i < line->word_count; i++) {
 		const char *path = line->words[i];
-		char *text = NULL;
+		char *text = NULL, *said = NULL;
 		struct err e = ERR_INIT;
 		int rc = run_setup_read(path, &text, &e);
 		/* A transformation has passes; all else is taken for a context. */
 		if (rc == 0)
-			rc = strstr(text, "\n## Pass ") ? lint_transformation(path, text, &e) : lint_context(path, text, &e);
+			rc = strstr(text, "\n## Pass ") ? lint_transformation(path, text, &said, &e)
+							: lint_context(path, text, &said, &e);
 		if (rc < 0)
 			fprintf(stderr, "%s\n", e.text);
+		else if (!verb_get(line, "json"))
+			printf("%s: %s\n", path, said);
+		json_array_append_new(
+			files, json_pack("{s:s, s:b, s:s}", "file", path, "good", rc == 0, "message", rc < 0 ? e.text : said));
 		status = rc < 0 ? VERB_FAILED : status;
+		free(said);
 		free(text);
 	}
-	return status;
+	int printed = verbs_answer(line, json_pack("{s:o}", "files", files), "%s", "");
+	return status ? status : printed;
 }
 
 const struct verb lint_verb = {
@@ -89,6 +98,7 @@ const struct verb lint_verb = {
 	.summary = "looks for mistakes in context and transformation files, without a daemon",
 	.details = "Reads front matter and regions, enumerates the tuning space and runs the host code once for each input size.\n"
 		   "Kernels are not compiled: `peakd validate AT --device cuda:sm_90a` does that.\n",
+	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
 	.min_words = 1,
 	.max_words = 1000,
 	.run = lint_run,

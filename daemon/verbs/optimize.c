@@ -13,12 +13,16 @@
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
-static int list_policies(void)
+static int list_policies(const struct verb_line *line)
 {
+	json_t *rows = json_array();
 	for (size_t i = 0; policy_table[i]; i++)
+		json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "name", policy_table[i]->name, "about",
+						      policy_table[i]->about, "origin", policy_table[i]->origin));
+	for (size_t i = 0; policy_table[i] && !verb_get(line, "json"); i++)
 		printf("%-12s %s%s\n             from: %s\n", policy_table[i]->name, policy_table[i]->about,
 		       i ? "" : " (the default)", policy_table[i]->origin);
-	return VERB_OK;
+	return verbs_answer(line, json_pack("{s:o}", "policies", rows), "%s", "");
 }
 
 /* --- simulation ------------------------------------------------------------------------------------------------------------- */
@@ -134,7 +138,7 @@ static int run(const struct verb_line *line, const struct verb_call *call)
 	struct err e = ERR_INIT;
 	json_t *arguments = NULL;
 	if (verb_get(line, "list-policies"))
-		return list_policies();
+		return list_policies(line);
 	if (verb_get(line, "simulate"))
 		return simulate(line);
 	if (line->word_count == 0)

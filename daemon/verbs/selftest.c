@@ -52,15 +52,19 @@ static int find_devices(struct pool *pool, const char *asked, struct facts **ret
 	return 0;
 }
 
+/* arg: a list of results for --json; NULL: they are printed as they come. */
 static void tell(void *arg, const struct selftest_result *r)
 {
 	static const char *const words[] = { "refused", "passed", "needed", "skipped", "WRONG" };
-	(void)arg;
-	printf("%-8s %-32s %s\n", words[r->outcome], r->name, r->text);
+	if (arg)
+		json_array_append_new(arg,
+				      json_pack("{s:s, s:s, s:s}", "outcome", words[r->outcome], "name", r->name, "text", r->text));
+	else
+		printf("%-8s %-32s %s\n", words[r->outcome], r->name, r->text);
 	fflush(stdout);
 }
 
-static int run(const struct verb_line *line, struct pool *pool, struct selftest_counts *ret_counts, struct err *e)
+static int run(const struct verb_line *line, struct pool *pool, json_t *results, struct selftest_counts *ret_counts, struct err *e)
 {
 	struct facts *devices = NULL;
 	size_t count = 0;
@@ -69,7 +73,7 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	if (rc < 0)
 		return rc;
 	char *share = app_share(), *folder = mem_fmt("%s/tests/adversary", share);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count && !results; i++)
 		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
 	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
@@ -77,7 +81,8 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 				      .without = verb_get(line, "without"),
 				      .devices = devices,
 				      .device_count = count,
-				      .tell = tell };
+				      .tell = tell,
+				      .arg = results };
 	const char *part = verb_get(line, "part");
 	long long seed = 0;
 	if (part && (sscanf(part, "%u/%u", &q.part, &q.parts) != 2 || q.part < 1 || q.part > q.parts))
@@ -85,7 +90,7 @@ static int run(const struct verb_line *line, struct pool *pool, struct selftest_
 	if (rc == 0)
 		rc = verb_int(line, "seed", 1, LLONG_MAX, (long long)(check_seed() >> 1 | 1), &seed, e);
 	q.seed = (uint64_t)seed;
-	if (rc == 0)
+	if (rc == 0 && !results)
 		printf("seed %llu: --seed repeats these values\n", (unsigned long long)q.seed);
 	if (rc == 0)
 		rc = selftest_run(&ev, &q, ret_counts, e);
@@ -102,7 +107,8 @@ static int selftest(const struct verb_line *line)
 	struct selftest_counts counts = { { 0 } };
 	struct err e = ERR_INIT;
 	struct pool *pool = pool_new(&config);
-	int rc = run(line, pool, &counts, &e);
+	json_t *results = verb_get(line, "json") ? json_array() : NULL;
+	int rc = run(line, pool, results, &counts, &e);
 	pool_free(pool);
 	if (rc < 0)
 		return verb_fail(line, &e);
@@ -119,13 +125,21 @@ static int selftest(const struct verb_line *line)
 	}
 	size_t wrong = counts.of[SELFTEST_BROKEN],
 	       judged = counts.of[SELFTEST_REFUSED] + counts.of[SELFTEST_PASSED] + counts.of[SELFTEST_NEEDED];
+	int status = wrong || judged == 0 ? VERB_FAILED : VERB_OK;
+	if (results) {
+		json_t *answer =
+			json_pack("{s:o, s:I, s:I, s:I, s:I}", "results", results, "refused",
+				  (json_int_t)counts.of[SELFTEST_REFUSED], "passed", (json_int_t)counts.of[SELFTEST_PASSED],
+				  "skipped", (json_int_t)counts.of[SELFTEST_SKIPPED], "wrong", (json_int_t)wrong);
+		return verbs_answer(line, answer, "%s", "") ? VERB_FAILED : status;
+	}
 	if (wrong)
 		printf("%zu WRONG: a cheat passed, an honest kernel was refused, or the reason given is wrong\n", wrong);
 	if (wrong + judged == 0)
 		printf("no case could be judged on this machine\n");
 	printf("%zu refused, %zu honest passed, %zu skipped\n", counts.of[SELFTEST_REFUSED], counts.of[SELFTEST_PASSED],
 	       counts.of[SELFTEST_SKIPPED]);
-	return wrong || judged == 0 ? VERB_FAILED : VERB_OK;
+	return status;
 }
 
 const struct verb selftest_verb = {
@@ -141,10 +155,12 @@ const struct verb selftest_verb = {
 			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
 			{ "only", "TEXT", "judges only files whose name contains TEXT" },
 			{ "part", "K/N", "judges one file of N, beginning with file K, so that N runs judge all" },
-			{ "seed", "N", "draws inputs and configurations from this number, as a run that names it did; otherwise a fresh one" },
+			{ "seed", "N",
+			  "draws inputs and configurations from this number, as a run that names it did; otherwise a fresh one" },
 			{ "without", "CHECK",
 			  "leaves a check of the suite out, by its name; each: every one in turn, to show that cheats need it" },
 			{ "suite", "FOLDER", "judges another folder of such files" },
+			VERBS_JSON,
 			{ NULL, NULL, NULL },
 		},
 	.min_words = 0,

@@ -46,7 +46,8 @@ static int stop_run(const struct verb_line *line)
 	if (find_daemon(line->db, &pid, &e) < 0)
 		return verb_fail(line, &e);
 	if (pid == 0)
-		return printf("no daemon runs for %s\n", line->db) < 0;
+		return verbs_answer(line, json_pack("{s:s, s:n}", "database", line->db, "process"), "no daemon runs for %s\n",
+				    line->db);
 	/* A descriptor of the process stays that process's, also when its number is given to another one. */
 	int process = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd ended = { .fd = process, .events = POLLIN };
@@ -59,8 +60,9 @@ static int stop_run(const struct verb_line *line)
 		close(process);
 	if (e.code != ERR_NONE)
 		return verb_fail(line, &e);
-	printf("the daemon of %s (process %d) has ended; `peakd jobs` starts one and shows what can be resumed\n", line->db, pid);
-	return VERB_OK;
+	return verbs_answer(line, json_pack("{s:s, s:i}", "database", line->db, "process", pid),
+			    "the daemon of %s (process %d) has ended; `peakd jobs` starts one and shows what can be resumed\n",
+			    line->db, pid);
 }
 
 const struct verb stop_verb = {
@@ -69,6 +71,7 @@ const struct verb stop_verb = {
 	.summary = "ends the daemon of the database; unfinished jobs can be resumed",
 	.details = "The next command starts a daemon with that command's environment: so new models and validators take effect.\n"
 		   "A service is ended by systemctl stop peakd.\n",
+	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
 	.min_words = 0,
 	.max_words = 0,
 	.run = stop_run,

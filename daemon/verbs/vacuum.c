@@ -35,6 +35,7 @@ static int vacuum_run(const struct verb_line *line)
 	struct store *store = NULL;
 	struct db *db = NULL;
 	struct err e = ERR_INIT;
+	long long before = 0, after = 0;
 	bool compact = verb_get(line, "compact") != NULL;
 	if (read_days(line, "events", &policy.events, &e) < 0 || read_days(line, "jobs", &policy.jobs, &e) < 0 ||
 	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 ||
@@ -50,23 +51,28 @@ static int vacuum_run(const struct verb_line *line)
 		rc = store_take(store, &db, &e);
 	if (rc == 0)
 		rc = retention_apply(db, &policy, clock_wall_ms(), &c, &e);
-	if (rc == 0) {
-		printf("deleted: %lld events, %lld jobs, %lld checkpoints, %lld ended transformations, %lld exchanges, %lld "
-		       "imported "
-		       "measurements, %lld texts\n",
-		       (long long)c.events, (long long)c.jobs, (long long)c.checkpoints, (long long)c.transformations,
-		       (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
-		if (compact) {
-			long long before = file_size(line->db);
-			rc = retention_compact(db, &e);
-			if (rc == 0)
-				printf("%s: %lld bytes before, %lld bytes now\n", line->db, before, file_size(line->db));
-		}
-	}
+	before = file_size(line->db);
+	if (rc == 0 && compact)
+		rc = retention_compact(db, &e);
+	after = file_size(line->db);
 	store_give(db);
 	store_close(store);
 	store_unlock(&claim);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	if (rc < 0)
+		return verb_fail(line, &e);
+	json_t *answer =
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "events", (json_int_t)c.events, "jobs",
+			  (json_int_t)c.jobs, "checkpoints", (json_int_t)c.checkpoints, "transformations",
+			  (json_int_t)c.transformations, "exchanges", (json_int_t)c.exchanges, "imports", (json_int_t)c.imports,
+			  "texts", (json_int_t)c.texts, "bytes_before", (json_int_t)before, "bytes_after", (json_int_t)after);
+	int status = verbs_answer(line, answer,
+				  "deleted: %lld events, %lld jobs, %lld checkpoints, %lld ended transformations, %lld exchanges, "
+				  "%lld imported measurements, %lld texts\n",
+				  (long long)c.events, (long long)c.jobs, (long long)c.checkpoints, (long long)c.transformations,
+				  (long long)c.exchanges, (long long)c.imports, (long long)c.texts);
+	if (compact && !verb_get(line, "json"))
+		printf("%s: %lld bytes before, %lld bytes now\n", line->db, before, after);
+	return status;
 }
 
 const struct verb vacuum_verb = {
@@ -85,6 +91,7 @@ const struct verb vacuum_verb = {
 			{ "exchanges", "DAYS", "exchanges with models about contexts that no checkpoint has (default 180)" },
 			{ "imports", "DAYS", "measurements imported from other tools (default 90)" },
 			{ "compact", NULL, "gives the freed space back to the disk; no daemon may run" },
+			VERBS_JSON,
 			{ NULL, NULL, NULL },
 		},
 	.min_words = 0,

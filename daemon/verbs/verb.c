@@ -2,10 +2,12 @@
 #include "daemon/verbs/verb.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/log.h"
@@ -387,7 +389,33 @@ int verb_fail(const struct verb_line *line, const struct err *e)
 	if (e->code == ERR_CANCELLED && line->verb->again)
 		err_set(&said, e->code, "%s; %s", e->text, line->verb->again);
 	verb_print_error(line->verb, &said);
+	/* Where --json names a file, standard output is for words. */
+	const char *json = verb_get(line, "json");
+	json_t *answer = json && !*json ? json_pack("{s:s}", "error", e->text) : NULL;
+	if (answer && (json_dumpf(answer, stdout, JSON_INDENT(2)) < 0 || putchar('\n') < 0))
+		fprintf(stderr, "peakd %s: standard output cannot be written\n", line->verb->name);
+	json_decref(answer);
 	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
+}
+
+int verb_validators(const struct verb_line *line, struct err *e)
+{
+	const char *path, *before = getenv("PEAKD_VALIDATORS");
+	struct buf all = BUF_INIT;
+	int rc = 0;
+	buf_adds(&all, before ? before : "");
+	for (size_t i = 0; rc == 0 && (path = verb_get_nth(line, "validator", i)) != NULL; i++) {
+		char *real = realpath(path, NULL);
+		if (real == NULL || access(real, X_OK) < 0)
+			rc = err_sys(e, errno, "--validator: %s cannot be executed", path);
+		else
+			buf_addf(&all, "%s%s", all.len ? ":" : "", real);
+		free(real);
+	}
+	if (rc == 0 && all.len)
+		setenv("PEAKD_VALIDATORS", buf_text(&all), 1);
+	buf_fini(&all);
+	return rc;
 }
 
 int verb_ended(int signal, int status)

@@ -56,6 +56,17 @@ int verbs_call(const struct verb_line *line, const char *tool, json_t *take_argu
 	return call_tool(line, tool, NULL, take_arguments, ret_structured);
 }
 
+int verbs_answer(const struct verb_line *line, json_t *take_answer, const char *fmt, ...)
+{
+	struct err e = ERR_INIT;
+	va_list ap;
+	va_start(ap, fmt);
+	int rc = verb_get(line, "json") ? out_json(NULL, take_answer, JSON_INDENT(2), &e) : vprintf(fmt, ap);
+	va_end(ap);
+	json_decref(take_answer);
+	return rc < 0 && e.code != ERR_NONE ? verb_fail(line, &e) : VERB_OK;
+}
+
 int verbs_transformation(const char *word, char **ret_text, struct err *e)
 {
 	struct stat st;
@@ -112,6 +123,7 @@ const struct verb verbs_tune = {
 			{ "simulate", "FILE",
 			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
 			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
+			VERBS_VALIDATOR,
 			{ NULL, NULL, NULL },
 		},
 	.numbers = (const struct verb_number[]){ { "seed", 0, INT64_MAX }, { "seeds", 1, 100000 }, { NULL, 0, 0 } },
@@ -127,6 +139,7 @@ const struct verb verbs_validate = {
 	.summary = "compares a checkpoint's outputs with the baseline's; exit status 1 if they differ, or nothing ran",
 	.again = VERBS_ANEW,
 	.details = VERBS_AT,
+	.options = (const struct verb_option[]){ VERBS_VALIDATOR, { NULL, NULL, NULL } },
 	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "validate", .arguments = "at" }, { .name = NULL } },
 	.min_words = 1,
 	.max_words = 1,
@@ -163,6 +176,7 @@ const struct verb verbs_transform = {
 	.summary = "has a model apply a transformation, each pass compiled or validated",
 	.again = VERBS_ANEW,
 	.details = VERBS_AT TRANSFORMATION_WORDS,
+	.options = (const struct verb_option[]){ VERBS_VALIDATOR, { NULL, NULL, NULL } },
 	.calls =
 		(const struct verb_call[]){
 			{ .name = "", .words = "", .tool = "transform", .arguments = "at transformation", .run = transform_run },
@@ -252,19 +266,32 @@ static int list_advisors(const struct verb_line *line)
 	struct advisors all = { .count = 0 };
 	struct err e = ERR_INIT;
 	int rc = library_advisors(library, &all, &e);
+	json_t *tools = json_array(), *figures = json_array(), *classes;
+	bool json = verb_get(line, "json");
 	for (size_t i = 0; i < all.count; i++) {
+		json_array_append_new(tools, json_pack("{s:s, s:s, s:s, s:o}", "name", all.at[i].name, "when", all.at[i].when,
+						       "text", all.at[i].text, "classes", classes = json_array()));
+		for (int c = 0; c < ADVICE_CLASSES; c++)
+			if (all.at[i].classes >> c & 1)
+				json_array_append_new(classes, json_string(advice_class_names[c]));
+		if (json)
+			continue;
 		printf("%-18s", all.at[i].name);
 		for (int c = 0; c < ADVICE_CLASSES; c++)
 			printf(" %s", all.at[i].classes >> c & 1 ? advice_class_names[c] : "-");
 		printf("\n  when: %s\n  %s\n", all.at[i].when, all.at[i].text);
 	}
-	printf("\nfigures:\n");
 	for (size_t i = 0; i < figures_known_count; i++)
-		printf("  %-24s %-9s  %s\n", figures_known[i].name, figures_known[i].unit, figures_known[i].about);
+		json_array_append_new(figures, json_pack("{s:s, s:s, s:s}", "name", figures_known[i].name, "unit",
+							 figures_known[i].unit, "about", figures_known[i].about));
+	for (size_t i = 0; i < figures_known_count && !json; i++)
+		printf("%s  %-24s %-9s  %s\n", i ? "" : "\nfigures:\n", figures_known[i].name, figures_known[i].unit,
+		       figures_known[i].about);
+	int status = verbs_answer(line, json_pack("{s:o, s:o}", "tools", tools, "figures", figures), "%s", "");
 	advice_fini(&all);
 	library_free(library);
 	free(share);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	return rc < 0 ? verb_fail(line, &e) : status;
 }
 
 /* The first size of a profile as a picture; the ceilings follow from the shares of them. */

@@ -20,6 +20,19 @@ extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_tran
 extern const struct verb optimize_verb, import_verb, bench_verb, run_verb, study_verb, knowledge_verb, trajectories_verb,
 	drain_verb, selftest_verb, vacuum_verb, backup_verb, backup_check_verb, lint_verb, stop_verb, plot_verb;
 
+/* For verbs that judge; call_tool sees to it. */
+#define VERBS_VALIDATOR                                                                                                            \
+	{                                                                                                                          \
+		"validator", "PATH", "a custom validator, or a folder of them, that must pass as well; may be repeated"            \
+	}
+/* --json, for verbs that answer with verbs_answer. */
+#define VERBS_JSON                                                                                                                 \
+	{                                                                                                                          \
+		"json", NULL, "prints the answer as JSON (docs/cli.md)"                                                            \
+	}
+/* Prints an answer: with --json its structure, else the text. Returns the exit status. */
+int verbs_answer(const struct verb_line *line, json_t *take_answer, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
 /* What bounds a search, in `optimize` and in `bench`: for verbs_copy, and for a verb's `numbers`. */
 enum { VERBS_MOST = 1000000000 };
 #define VERBS_BOUNDS                                                                                                               \

@@ -151,11 +151,14 @@ static int save_page(const struct verb_line *line, const struct verb_call *call)
 	buf_add_uri(&uri, line->words[1]);
 	buf_adds(&uri, "/0");
 	int rc = verbs_read(line, buf_text(&uri), &text, &e);
-	if (rc == 0)
+	int status = VERB_OK;
+	if (rc == 0 && verb_get(line, "json"))
+		status = verbs_answer(line, json_pack("{s:s}", "text", text), "%s", "");
+	else if (rc == 0)
 		rc = out_text(verb_get(line, "out"), text, verb_get(line, "force") != NULL, &e);
 	buf_fini(&uri);
 	free(text);
-	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
+	return rc < 0 ? verb_fail(line, &e) : status;
 }
 
 /* --- the verb ---------------------------------------------------------------------------------------------------------------- */

@@ -91,9 +91,33 @@ sed 's/cdiv(n, BX)/cdiv(n, BQ)/' "$T/scale.peak.md" >"$T/undefined.peak.md"
 peak lint "$T/undefined.peak.md" >"$T/out" 2>&1
 is "$? $(grep -c "^$T/undefined.peak.md:$(grep -n BQ "$T/undefined.peak.md" | cut -d: -f1): " "$T/out")" "1 1" "lint names the line of a mistake in host code" "$(cat "$T/out")"
 
+# --json: one document for each verb, with the members that docs/cli.md lists.
+json() # json VERB ARGUMENTS…: VERB as the table has it
+{
+	verb=$1
+	shift
+	peak "$@" --json >"$T/json" 2>"$T/err"
+	grep -F "\`$verb\`" "$root/docs/cli.md" | grep '^|' | grep -o '`[a-z_]*`' | tr -d '`' | sort -u >"$T/members"
+	jq -rs 'length, (.[0] | keys[])' "$T/json" >"$T/keys" 2>&1
+	echo "$verb: $(head -1 "$T/keys")$(tail -n +2 "$T/keys" | sort | comm -23 - "$T/members" | sed 's/^/ undocumented /' | tr '\n' ' ')"
+}
+job=$(peak jobs --json | jq -r '.jobs[0].job')
+for row in "workflow list:workflow list" "workflow log:workflow log scale" "plot:plot scale" "workflow show:workflow show 1" "workflow show:workflow show 1 source" \
+	"workflow diff:workflow diff 2" "workflow compare:workflow compare 4" "workflow page:workflow page scale" "workflow export:workflow export 4" \
+	"workflow restore:workflow tag other 1" "transformations:transformations" "transformations:transformations unroll" "jobs:jobs" "jobs log:jobs log $job" \
+	"jobs get:jobs get $job" "devices:devices" "validate:validate 1 --device hlsl:0" "lint:lint $T/scale.peak.md" \
+	"transform-begin:transform-begin scale coarsen --device hlsl:0" "knowledge:knowledge" "vacuum:vacuum" "check:check" "backup:backup $T/backup.db" \
+	"profile --list-tools:profile --list-tools" "optimize --list-policies:optimize --list-policies" \
+	"version:version"; do
+	# shellcheck disable=SC2086 # words
+	json "${row%%:*}" ${row#*:}
+done | grep -v ': 1$' >"$T/wrong"
+is "$(cat "$T/wrong")" "" "every verb prints one JSON document, whose members are documented"
+is "$(peak tune nothing --json 2>/dev/null | jq -r .error | grep -c 'no workflow, tag or checkpoint nothing')" 1 "a failure is {\"error\": ...} with --json"
+
 # stop ends the daemon, also by its socket, and says when there is none.
 pid=$(holder "$db")
-has "$(peak stop)" "process $pid" "stop names the daemon that it ended"
+is "$(peak stop --json | jq .process)" "$pid" "stop names the daemon that it ended"
 gone "$pid"
 ok $? "after stop the daemon is gone"
 has "$(peak stop)" "no daemon runs" "stop says that no daemon runs"

@@ -109,6 +109,20 @@ is $? 1 "validate fails when a custom validator cannot be executed"
 has "$(cat "$T/said")" "cuda-only cannot be started: Permission denied" "and names the file"
 rm "$T/validators/cuda-only"
 
+# --validator: a daemon that runs already and does not know it is refused.
+unset PEAKD_VALIDATORS
+printf '#!/bin/sh\ncat >/dev/null\necho "{\\"verdict\\": \\"failed\\", \\"reason\\": \\"never\\"}"\n' >"$T/never.sh"
+"$peakd" validate s --validator "$T/never.sh" --db "$T/h.db" >"$T/said" 2>&1
+has "$(cat "$T/said")" "never.sh cannot be executed: Permission denied" "--validator refuses a file that cannot be executed"
+chmod +x "$T/never.sh"
+timeout 60 "$peakd" workflow create "$T/scale.peak.md" s --db "$T/h.db" >/dev/null
+timeout 60 "$peakd" validate s --validator "$T/never.sh" --device hlsl:0 --db "$T/h.db" >"$T/said" 2>&1
+is "$? $(grep -c "runs without it: \`peakd stop\`" "$T/said")" "1 1" "--validator refuses a daemon that does not know it" "$(cat "$T/said")"
+timeout 60 "$peakd" stop --db "$T/h.db" >/dev/null
+timeout 60 "$peakd" validate s --validator "$T/never.sh" --device hlsl:0 --samples 1 --db "$T/h.db" >"$T/said" 2>&1
+is "$? $(grep -c "never: never" "$T/said")" "1 1" "--validator is asked by a daemon that is started for it" "$(cat "$T/said")"
+export PEAKD_VALIDATORS
+
 cp "$root/examples/evaluators/source.py" "$T/evaluators/"
 chmod +x "$T/evaluators/source.py"
 printf '#!/bin/sh\nexit 9\n' >"$T/evaluators/broken"
