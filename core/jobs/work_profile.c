@@ -139,6 +139,7 @@ struct size {
 	double rse;              /* relative standard error of the cold one */
 	int64_t samples, discarded;
 	double gflops;
+	char *load;           /* what others did meanwhile on a CPU that is the device; NULL */
 	double joules, watts; /* of one execution, and while it was repeated */
 	char *energy;         /* why there is no energy; NULL */
 	char *conditions;     /* of the device beside the last sample */
@@ -177,12 +178,13 @@ static const struct layout_field size_fields[] = {
 	{ LAYOUT_AT(struct size, pipe_percent, REAL), .unit = "%", .say = ", %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, pipe, TEXT), .say = " of the % ceiling", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, copy_percent, REAL), .unit = "%", .say = ", % of the copy ceiling", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, load, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, joules, REAL), .unit = "J", .say = "; % an execution", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, watts, REAL), .unit = "W", .say = " at %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, energy, TEXT), .say = "; energy: %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, library, PART), .of = &work_library_layout },
 	{ LAYOUT_AT(struct size, registers, COUNT), .say = "; % registers", .flags = LAYOUT_DETAIL },
-	{ LAYOUT_AT(struct size, shared_bytes, COUNT), .say = ", % bytes of shared memory", .flags = LAYOUT_DETAIL },
+	{ LAYOUT_AT(struct size, shared_bytes, COUNT), .say = "; % bytes of shared memory", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, spill_bytes, COUNT), .say = ", % spilled", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, metrics, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
 	{ LAYOUT_AT(struct size, params, TEXT), .say = "; %", .flags = LAYOUT_DETAIL },
@@ -312,6 +314,7 @@ static void describe(const struct profile_result *r, const char *size, const str
 	s->gflops = r->flops / r->cold.median;
 	s->gbs = figures_get(&r->figures, "gbs");
 	s->intensity = figures_get(&r->figures, "intensity");
+	s->load = *r->load ? mem_str(r->load) : NULL;
 	s->joules = r->energy.joules;
 	s->watts = r->energy.watts;
 	if (!isfinite(r->energy.joules))

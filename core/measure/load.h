@@ -1,4 +1,5 @@
-/* load: what others do on the CPU while a device that is the CPU is timed. core/measure/compare looks, and says it beside the ratio. */
+/* load: what others do on the CPU while a device that is the CPU is timed. core/measure/compare and profile say it beside
+ * their figures. */
 #ifndef PEAKD_CORE_MEASURE_LOAD_H
 #define PEAKD_CORE_MEASURE_LOAD_H
 

@@ -160,11 +160,13 @@ static int measure(const struct reference_source *j, const struct profile_reques
 		   struct profile_result *r, struct check *io_check, struct err *e)
 {
 	struct trial_timing cold = timing, warm = timing;
+	struct load load;
 	uint64_t seeds[TRIAL_SEEDS];
 	check_seeds(seed, seeds);
 	warm.warm = true;
 	cold.seeds = warm.seeds = seeds;
 	eval_progress(j->ev, 0, 3, "timing, cold and warm");
+	load_begin(&load, pool_worker_pid(t->worker));
 	int rc = trial_measure(t, &cold, &r->cold, e);
 	if (rc == 0)
 		rc = refuse_disturbed(&r->cold, e);
@@ -173,6 +175,8 @@ static int measure(const struct reference_source *j, const struct profile_reques
 	if (rc < 0 || !io_check->passed)
 		return rc;
 	rc = trial_measure(t, &warm, &r->warm, e);
+	if (q->facts->shares_cpu)
+		load_end(&load, r->load);
 	if (rc == 0)
 		rc = refuse_disturbed(&r->warm, e);
 	if (rc == 0)

@@ -9,6 +9,7 @@
 #include "core/judge/external.h"
 #include "core/measure/kernels.h"
 #include "core/measure/library_baseline.h"
+#include "core/measure/load.h"
 #include "core/measure/probe.h"
 #include "core/workers/trial.h"
 
@@ -16,17 +17,18 @@ struct db;
 
 struct profile_request {
 	const struct context *ctx, *baseline;
-	const struct params *params; /* all execution parameters */
-	const struct facts *facts;   /* a device that runs */
+	const struct params *params;     /* all execution parameters */
+	const struct facts *facts;       /* a device that runs */
 	bool probes;                     /* also what if loads, stores or barriers were free? */
 	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };
 
 struct profile_result {
 	struct trial_times cold, warm;
+	char load[LOAD_TEXT]; /* what others did meanwhile on a CPU that is the device; "" */
 	struct trial_weighed energy;
 	struct library_baseline library; /* name NULL: the context names no library */
-	double flops, bytes; /* of one execution: declared, else counted; NAN not known */
+	double flops, bytes;             /* of one execution: declared, else counted; NAN not known */
 	const char *pipe; /* the ceiling that precision permits: "f32", "tensor.f16", …; static; NULL: none is measured */
 	double pipe_share, copy_share;    /* of the ceilings, by the cold time, 0…1; NAN not known */
 	int64_t registers, shared, spill; /* -1 unknown */
@@ -38,7 +40,7 @@ struct profile_result {
 	struct advice *advice; /* what the tools of that class say */
 	size_t advice_count;
 	struct probe_result probes[WIRE_PROBES]; /* by enum wire_probe; where they were asked for */
-	char *closed; /* tools that lack a figure; NULL */
+	char *closed;                            /* tools that lack a figure; NULL */
 	struct kernel_profiles kernels;
 	char *no_sass, *no_counters, *no_stalls; /* why these views are closed; NULL: they are open */
 };
