@@ -222,7 +222,8 @@ static char *fill_in(const char *evidence, const struct figures *f)
 		const char *unit = figures_known[figure].unit;
 		double v = f->values[figure];
 		bool shown = *unit && strcmp(unit, "share") != 0 && !percent;
-		buf_addf(&out, "%.3g%s%s", percent ? 100 * v : v, percent ? " %" : shown ? " " : "", shown ? unit : "");
+		v *= percent ? 100 : 1;
+		buf_addf(&out, fabs(v) < 1000 ? "%.3g%s%s" : "%.0f%s%s", v, percent ? " %" : shown ? " " : "", shown ? unit : "");
 	}
 	return buf_steal(&out);
 }

@@ -74,6 +74,11 @@ static void test_asking(void)
 	advice_ask(&all, &f, ADVICE_MEMORY, &said, &count, &closed);
 	ok(count == 1 && closed == NULL, "the tools of the class are asked");
 	is_str(count ? said[0].evidence : "", "16 bytes at 168, 25 %", "evidence has figures in it");
+	advice_free(said, count);
+	figures_set(&f, "spill_bytes", 32888);
+	advice_ask(&all, &f, ADVICE_MEMORY, &said, &count, &closed);
+	is_str(count ? said[0].evidence : "", "32888 bytes at 168, 25 %", "evidence writes large figures without an exponent");
+	figures_set(&f, "spill_bytes", 16);
 	is_str(count ? said[0].text : "", "Do this. And that.", "guidance is one line");
 	is_str(count ? said[0].try : "", "a, b-c", "with transformations to try");
 	advice_free(said, count);
