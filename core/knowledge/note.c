@@ -140,8 +140,9 @@ int note_read(const char *const *folders, size_t folder_count, struct notes *ret
 
 const struct note *note_find(const struct notes *n, const char *name)
 {
+	size_t prefix = strncmp(name, NOTE_PREFIX, strlen(NOTE_PREFIX)) == 0 ? strlen(NOTE_PREFIX) : 0;
 	for (size_t i = 0; i < n->count; i++)
-		if (strcmp(n->at[i].name, name) == 0)
+		if (strcmp(n->at[i].name, name) == 0 || strcmp(n->at[i].name, name + prefix) == 0)
 			return &n->at[i];
 	return NULL;
 }

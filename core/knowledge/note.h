@@ -57,7 +57,7 @@ struct notes {
  * file and line. */
 int note_read(const char *const *folders, size_t folder_count, struct notes *ret_notes, struct err *e);
 void note_fini(struct notes *n);
-/* NULL: there is none. Borrowed. */
+/* By its name, with or without NOTE_PREFIX. NULL: there is none. Borrowed. */
 const struct note *note_find(const struct notes *n, const char *name);
 
 /* Whether `device:` covers a device: any, gpu, cpu, a backend ("cuda"), a device class ("sm_90", "gfx90a"), or "sm_80+" for this one and all

@@ -205,7 +205,7 @@ static int find_note(const struct library *lib, const char *name, struct transfo
 	if (strncmp(name, NOTE_PREFIX, strlen(NOTE_PREFIX)) != 0)
 		return 0;
 	int rc = library_notes(lib, &notes, e);
-	const struct note *n = rc == 0 ? note_find(&notes, name + strlen(NOTE_PREFIX)) : NULL;
+	const struct note *n = rc == 0 ? note_find(&notes, name) : NULL;
 	struct buf text = BUF_INIT;
 	if (n) {
 		note_transformation(n, &text);

@@ -37,7 +37,8 @@ static int write_notes(struct mcp_call *call, struct db *db, const char *device,
 	rc = library_notes(tools_app(call)->work.library, &notes, e);
 	if (rc < 0)
 		return rc;
-	if (name && note_find(&notes, name) == NULL)
+	const struct note *asked = name ? note_find(&notes, name) : NULL;
+	if (name && asked == NULL)
 		rc = err_set(e, ERR_NOT_FOUND, "there is no note \"%s\"; `peakd knowledge` and peak://knowledge/all list them",
 			     name);
 	if (rc == 0)
@@ -48,7 +49,7 @@ static int write_notes(struct mcp_call *call, struct db *db, const char *device,
 	for (size_t i = 0; i < all.count; i++) {
 		if (name == NULL)
 			add_row(&all.at[i], out);
-		else if (strcmp(all.at[i].note->name, name) == 0) {
+		else if (all.at[i].note == asked) {
 			note_render(all.at[i].note, out);
 			buf_adds(out, "Measured here: ");
 			knowledge_say(&all.at[i].standing, out);

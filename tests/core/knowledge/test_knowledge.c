@@ -55,6 +55,8 @@ static void test_reading(void)
 		ok(n->gain == 3 && n->try.count == 2 && n->words.count == 2 && n->evidence.count == 1, "lists and numbers are read");
 		is_str(n->evidence.at[0], "H200: 1.9x, twice", "a row of evidence keeps its commas");
 	}
+	ok(n && note_find(&all, NOTE_PREFIX "same") == n, "and by the name of its transformation");
+	ok(note_find(&all, NOTE_PREFIX "none") == NULL, "a name that no note has is not found");
 	note_fini(&all);
 	refused("---\nkind: magic\nsymptom: s\n---\nx\n", "expected algebra, locality", "an unknown kind");
 	refused(NOTE("class: slow\n"), "expected memory, compute", "an unknown class");
