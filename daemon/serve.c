@@ -359,7 +359,9 @@ static void reload(struct serve *s)
 	if (rc < 0)
 		log_error("reload: %s", e.text);
 	else
-		log_info(same ? "reloaded: token and certificate are as before" : "reloaded: HTTP has a new token or certificate");
+		log_info(
+			same ? "reloaded: models are read again; token and certificate are as before; other settings need a restart"
+			     : "reloaded: models are read again; HTTP has a new token or certificate");
 	secrets_fini(&fresh);
 	free(models);
 	verb_line_fini(&line);

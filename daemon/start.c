@@ -126,7 +126,8 @@ static bool child_failed(struct start *s, struct err *e)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return false; /* nobody needed it for a while: another one is started */
 	char *line = last_line(s->log);
-	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db, *line ? line : "its log is empty", s->log);
+	err_set(e, ERR_IO, "the daemon for %s could not start: %s (log: %s)", s->db,
+		*line ? line : "its log is empty, so the disk may be full", s->log);
 	free(line);
 	return true;
 }

@@ -26,7 +26,7 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 {
 	return say(
 		call,
-		mem_fmt("Turn this kernel into a peakd kernel context and prove it as a baseline. Backend: %s.\n\n"
+		mem_fmt("Turn this kernel into a peakd kernel context and validate and time it as the baseline. Backend: %s.\n\n"
 			"1. Read the resource peak://docs/context-format (or call context_create and let its error messages guide "
 			"you).\n"
 			"2. Write the context: front matter (kernel, backend, inputs with sizes worth timing, tune, where, check: "
@@ -83,7 +83,7 @@ static const struct mcp_done *be_the_model(struct mcp_call *call)
 {
 	return say(
 		call,
-		mem_fmt("Carry out the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
+		mem_fmt("Apply the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
 			"1. Call transform_begin with at: \"%s\". It answers with the id (`pending`) and the prompt: rules, "
 			"transformation and region.\n"
 			"2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE "
@@ -119,11 +119,11 @@ static const struct mcp_prompt_argument model_arguments[] = {
 };
 
 const struct mcp_prompt prompts_table[] = {
-	{ "start-from-kernel", "Start from a kernel", "Turns a kernel into a context, proves it and times it as the baseline",
+	{ "start-from-kernel", "Start from a kernel", "Turns a kernel into a context, validates it and times it as the baseline",
 	  kernel_arguments, start_from_kernel },
 	{ "optimize-step", "One step faster",
 	  "Profiles, chooses a change by what limits the kernel, applies, tunes and compares it", step_arguments, optimize_step },
-	{ "be-the-model", "Be the model", "Carries a transformation out without a configured model: you write the regions",
+	{ "be-the-model", "Be the model", "Applies a transformation without a configured model: you write the regions",
 	  model_arguments, be_the_model },
 	{ NULL, NULL, NULL, NULL, NULL },
 };

@@ -388,7 +388,7 @@ static const struct tool *const table[] = {
 };
 
 static const char instructions[] =
-	"peakd makes GPU kernels faster step by step, and proves each step. Begin with context_create "
+	"peakd makes GPU kernels faster step by step, and validates each step. Begin with context_create "
 	"(a kernel with its launch code, input sizes "
 	"and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
 	"says what limits the head and what to try; "
