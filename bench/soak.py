@@ -5,7 +5,8 @@ Usage: bench/soak.py [--minutes 60] [--every 10] [--rate 20] [--peakd build/peak
 
 Starts a daemon with a database of its own, and calls tools over HTTP at RATE calls per second. Prints one line of JSON for every EVERY
 seconds, and at the end one that says how much everything grew between the first and the last quarter. Needs a device that runs HLSL for
-the jobs; without one there is only traffic.
+the jobs; without one there is only traffic. The cache of references is held to 16 MiB (PEAKD_REFERENCES_MB), since its growth up to the limit
+would hide any other.
 """
 import argparse, http.client, json, os, re, statistics, subprocess, sys, tempfile, time
 
@@ -61,6 +62,7 @@ def main():
     o = options.parse_args()
     with tempfile.TemporaryDirectory(prefix="peakd-soak.") as folder:
         os.environ.update({key: folder for key in ("XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CACHE_HOME")})
+        os.environ.setdefault("PEAKD_REFERENCES_MB", "16")
         os.environ.setdefault("PEAKD_SHARE", os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
         daemon = Daemon(o.peakd, folder)
         try:

@@ -12,6 +12,7 @@
 #include "core/record/lineage.h"
 #include "core/record/measurement.h"
 #include "core/record/validation.h"
+#include "core/record/workflow.h"
 #include "core/workers/pool.h"
 #include "daemon/tools/tools.h"
 
@@ -45,7 +46,8 @@ static void parts_fini(struct parts *p)
  * must not ask for the device's facts, which would give another plan than the validated one. */
 static int find_device(struct mcp_call *call, struct db *db, const struct lineage *l, struct parts *p, struct err *e)
 {
-	const char *asked = tools_text(call, "device"), *sizes = tools_text(call, "sizes");
+	const char *in_address = mcp_call_variable(call, "device"), *sizes = tools_text(call, "sizes");
+	const char *asked = in_address ? in_address : tools_text(call, "device");
 	struct measurement best;
 	struct measurement_query q = { .checkpoint = l->id, .sizes = sizes && *sizes ? sizes : NULL };
 	int rc = pool_device(tools_app(call)->work.pool, asked ? asked : context_backend(l->ctx), &p->facts, e);
@@ -58,9 +60,8 @@ static int find_device(struct mcp_call *call, struct db *db, const struct lineag
 		rc = measurement_best(db, &q, &best, e);
 	}
 	if (rc == -ERR_NOT_FOUND)
-		err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated measurement%s%s%s%s: tune it first",
-			(long long)l->id, q.sizes ? " for " : "", q.sizes ? sizes : "", q.device ? " on " : "",
-			q.device ? p->facts.id : "");
+		err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no validated measurement%s%s%s%s: tune it first", (long long)l->id,
+			q.sizes ? " for " : "", q.sizes ? sizes : "", q.device ? " on " : "", q.device ? p->facts.id : "");
 	if (rc < 0)
 		return rc;
 	p->device = mem_str(best.device);
@@ -335,47 +336,97 @@ static char *provenance(const struct lineage *l, const struct parts *p)
 	return buf_steal(&out);
 }
 
-/* A text beyond the limit is named with its size: binaries are of no use to a model. */
-static void show_file(json_t *list, struct buf *text, json_int_t limit, const char *name, const char *content)
+static void add_file(json_t *all, const char *name, const char *text)
 {
-	json_int_t bytes = (json_int_t)strlen(content);
-	json_t *file = json_pack("{s:s, s:I}", "name", name, "bytes", bytes);
-	if (bytes <= limit)
-		json_object_set_new(file, "text", json_string(content));
-	json_array_append_new(list, file);
-	buf_addf(text, "%s (%lld bytes%s)\n", name, (long long)bytes, bytes <= limit ? "" : ", left out");
+	json_array_append_new(all, json_pack("{s:s, s:s}", "name", name, "text", text));
 }
 
-static void show_json(json_t *list, struct buf *text, json_int_t limit, char *take_name, json_t *take_content)
+static void add_json(json_t *all, char *take_name, json_t *take_content)
 {
 	char *content = json_dumps(take_content, JSON_INDENT(1) | JSON_PRESERVE_ORDER);
-	show_file(list, text, limit, take_name, content);
+	add_file(all, take_name, content);
 	free(content);
 	json_decref(take_content);
 	free(take_name);
 }
 
-static const struct mcp_done *show_files(struct mcp_call *call, struct db *db, const struct lineage *l, const struct parts *p,
-					 const struct export_request *q, const struct export_file *files, size_t count)
+/* Every file as {name, text}. New reference. */
+static json_t *all_files(struct db *db, const struct lineage *l, const struct parts *p, const struct export_request *q,
+			 const struct export_file *files, size_t count)
+{
+	json_t *all = json_array();
+	char *name = export_name(l->ctx);
+	for (size_t i = 0; i < count; i++)
+		add_file(all, files[i].name, files[i].text);
+	add_json(all, mem_fmt("%s.json", name), evidence(db, l, p, q, name));
+	if (strcmp(context_backend(l->ctx), "cuda") == 0)
+		add_json(all, mem_fmt("%s.solution.json", name), solution(l, p, name, files, count));
+	free(name);
+	return all;
+}
+
+static json_t *link_to(const struct lineage *l, const struct parts *p, const char *name, json_int_t bytes)
+{
+	struct buf uri = BUF_INIT;
+	buf_addf(&uri, "peak://export/%lld/", (long long)l->id);
+	buf_add_uri(&uri, p->facts.id);
+	buf_addc(&uri, '/');
+	buf_add_uri(&uri, name);
+	json_t *link = json_pack("{s:s, s:s, s:s, s:s, s:I}", "type", "resource_link", "uri", buf_text(&uri), "name", name,
+				 "mimeType", "text/plain", "size", bytes);
+	buf_fini(&uri);
+	return link;
+}
+
+/* A text beyond the limit is named with its size: binaries are of no use to a model. A client can read all of them as resources, which are
+ * of all sizes. */
+static const struct mcp_done *show_files(struct mcp_call *call, const struct lineage *l, const struct parts *p, json_t *all)
 {
 	json_int_t limit = tools_int(call, "limit", TOOLS_TEXT_MAX);
 	struct buf text = BUF_INIT;
-	json_t *list = json_array();
-	char *name = export_name(l->ctx);
-	for (size_t i = 0; i < count; i++)
-		show_file(list, &text, limit, files[i].name, files[i].text);
-	show_json(list, &text, limit, mem_fmt("%s.json", name), evidence(db, l, p, q, name));
-	if (strcmp(context_backend(l->ctx), "cuda") == 0)
-		show_json(list, &text, limit, mem_fmt("%s.solution.json", name), solution(l, p, name, files, count));
+	json_t *list = json_array(), *links = json_array(), *file;
+	size_t i;
+	json_array_foreach(all, i, file)
+	{
+		const char *name = json_string_value(json_object_get(file, "name"));
+		json_int_t bytes = (json_int_t)json_string_length(json_object_get(file, "text"));
+		bool shown = bytes <= limit;
+		json_t *entry = json_pack("{s:s, s:I}", "name", name, "bytes", bytes);
+		if (shown)
+			json_object_set(entry, "text", json_object_get(file, "text"));
+		json_array_append_new(list, entry);
+		if (tools_text(call, "sizes") == NULL)
+			json_array_append_new(links, link_to(l, p, name, bytes));
+		buf_addf(&text, "%s (%lld bytes%s)\n", name, (long long)bytes, shown ? "" : ", left out");
+	}
 	json_t *shown = json_pack("{s:I, s:o}", "checkpoint", (json_int_t)l->id, "files", list);
 	if (p->unchecked)
 		json_object_set_new(shown, "note", json_sprintf("the check program only times: %s", p->unchecked));
 	if (strstr(buf_text(&text), "left out"))
 		buf_adds(&text, "`peakd workflow export AT --out FOLDER` writes all; a larger limit shows them here\n");
-	const struct mcp_done *done = mcp_call_reply(call, shown, "%s", buf_text(&text));
-	free(name);
+	json_t *result = mcp_call_result(shown, buf_text(&text), 0);
+	json_array_extend(json_object_get(result, "content"), links);
+	json_decref(links);
 	buf_fini(&text);
-	return done;
+	return mcp_call_answer(call, result);
+}
+
+/* For peak://export/…: one of the files. */
+static const struct mcp_done *show_one(struct mcp_call *call, const char *wanted, const json_t *all)
+{
+	json_t *file;
+	size_t i;
+	json_array_foreach(all, i, file)
+	{
+		if (strcmp(json_string_value(json_object_get(file, "name")), wanted) == 0)
+			return mcp_call_reply_text(call, "text/plain", json_string_value(json_object_get(file, "text")));
+	}
+	return mcp_call_reply_absent(call, "the export has no file of that name: `workflow` with action export lists them");
+}
+
+static const struct mcp_done *refuse(struct mcp_call *call, const struct err *e)
+{
+	return mcp_call_variable(call, "file") ? mcp_call_reply_absent(call, e->text) : tools_refuse(call, e);
 }
 
 static const struct mcp_done *answer(struct mcp_call *call, struct db *db, const struct lineage *l)
@@ -402,7 +453,10 @@ static const struct mcp_done *answer(struct mcp_call *call, struct db *db, const
 					  .provenance = from };
 	if (rc == 0)
 		rc = export_request(&request, &files, &count, &e);
-	const struct mcp_done *done = rc < 0 ? tools_refuse(call, &e) : show_files(call, db, l, &p, &request, files, count);
+	json_t *all = rc == 0 ? all_files(db, l, &p, &request, files, count) : NULL;
+	const char *one = mcp_call_variable(call, "file");
+	const struct mcp_done *done = rc < 0 ? refuse(call, &e) : one ? show_one(call, one, all) : show_files(call, l, &p, all);
+	json_decref(all);
 	export_files_free(files, count);
 	free(from);
 	parts_fini(&p);
@@ -414,8 +468,10 @@ static const struct mcp_done *find_and_answer(struct mcp_call *call, struct db *
 	struct lineage l;
 	struct err e = ERR_INIT;
 	int64_t checkpoint;
-	if (tools_at(call, db, &checkpoint, NULL, &e) < 0 || lineage_load(db, checkpoint, &l, &e) < 0)
-		return tools_refuse(call, &e);
+	const char *at = mcp_call_variable(call, "at");
+	int rc = at ? workflow_resolve(db, at, &checkpoint, &e) : tools_at(call, db, &checkpoint, NULL, &e);
+	if (rc < 0 || lineage_load(db, checkpoint, &l, &e) < 0)
+		return refuse(call, &e);
 	const struct mcp_done *done = answer(call, db, &l);
 	lineage_fini(&l);
 	return done;
@@ -430,13 +486,18 @@ static void run(void *arg)
 }
 
 /* Compiling takes seconds, and the handlers' threads are shared by all calls. */
-const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint)
+const struct mcp_done *export_read(struct mcp_call *call)
 {
 	struct err e = ERR_INIT;
-	(void)db, (void)checkpoint;
 	if (mcp_pool_add(tools_app(call)->slow, run, mcp_call_ref(call), 0) == 0)
 		return mcp_call_pending(call);
 	err_set(&e, ERR_CONFLICT, "too many slow calls are waiting; try again in a few seconds");
 	mcp_call_unref(call);
-	return tools_refuse(call, &e);
+	return refuse(call, &e);
+}
+
+const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint)
+{
+	(void)db, (void)checkpoint;
+	return export_read(call);
 }

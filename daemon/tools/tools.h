@@ -79,6 +79,8 @@ const struct mcp_done *tools_wait(struct mcp_call *call, const char *job, int64_
 const struct mcp_done *optimize_explain(struct mcp_call *call, struct db *db, const char *named);
 /* The winner of a checkpoint as source files, as an answer of the workflow tool. */
 const struct mcp_done *export_answer(struct mcp_call *call, struct db *db, int64_t checkpoint);
+/* One of its files, for peak://export/AT/DEVICE/FILE. */
+const struct mcp_done *export_read(struct mcp_call *call);
 /* A device as the devices tool and peak://device/… show it. New reference. */
 struct facts;
 json_t *devices_entry(const struct facts *facts);

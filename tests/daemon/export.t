@@ -5,7 +5,7 @@
 db=$T/a.db
 sed 's/{2048, 4096}/{256, 512}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-cuda.peak.md" >"$T/mm.peak.md"
 timeout 100 "$peakd" run "$T/mm.peak.md" --db "$db" --device cuda:sm_90a --samples 1 >"$T/out" 2>"$T/err"
-need_cuda_compiler 22 "$T/err"
+need_cuda_compiler 32 "$T/err"
 
 timeout 60 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/none" 2>"$T/err"
 has "$(cat "$T/err")" "has no validated measurement" "without a validated measurement nothing is exported"
@@ -27,6 +27,20 @@ timeout 100 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$
 is $? 0 "a checkpoint is exported for a named architecture" "$(cat "$T/err")"
 cd "$T/files" || exit 1
 is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c mm_kernels.py " "the export has these files"
+echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"export","at":"mm","device":"cuda:sm_90a"}}}' |
+	asked "$db" "$T/answers"
+jq -c 'select(.id == 2) | .result.content[] | select(.type == "resource_link")' "$T/answers" >"$T/links"
+is "$(jq -rs 'map("\(.name) \(.size)") | sort | .[]' "$T/links")" "$(for f in *; do echo "$f $(wc -c <"$f")"; done | LC_ALL=C sort)" \
+	"the answer links to each file as a resource"
+read_resource() # read_resource URI: the text, or the error
+{
+	echo "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"resources/read\",\"params\":{\"uri\":\"$1\"}}" | asked "$db" "$T/answers"
+	jq -j 'select(.id == 2) | .result.contents[0].text // .error.message' "$T/answers"
+}
+read_resource "$(jq -r 'select(.name == "mm.c") | .uri' "$T/links")" >"$T/mm.c"
+cmp "$T/mm.c" mm.c >"$T/out" 2>&1
+is $? 0 "a link gives the file" "$(cat "$T/out")"
+has "$(read_resource "peak://export/mm/cuda%3Asm_90a/mm.x")" "no file of that name" "a file that an export does not have is an error"
 is "$(jq -c '[.configurations[] | [.sizes.n, .tuning.BX, .validation.verdict, .validation.tolerance == 0.000001]]' mm.json)" \
 	'[[256,16,"passed",true],[512,32,"passed",true]]' "the evidence has the fastest validated configuration of each size"
 is "$(jq -c '[.device.uuid, .device.arch, (.bounds.C | length > 0), .configurations[0].launches[0].block]' mm.json)" \

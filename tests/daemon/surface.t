@@ -94,8 +94,8 @@ fi
 
 # --- resources
 templates=$(post resources/templates/list '' '' | jq -r '.result.resourceTemplates[].uriTemplate' | sort | tr '\n' ' ')
-is "$templates" "peak://checkpoint/{at}/{part} peak://device/{device} peak://job/{id} peak://job/{id}/log peak://knowledge/{device} peak://model/{model} peak://note/{note} peak://page/{view}/{of}/{from} peak://transformation/{name} " \
-	"there are resource templates for checkpoints, devices, jobs, notes, models, transformations and the page"
+is "$templates" "peak://checkpoint/{at}/{part} peak://device/{device} peak://export/{at}/{device}/{file} peak://job/{id} peak://job/{id}/log peak://knowledge/{device} peak://model/{model} peak://note/{note} peak://page/{view}/{of}/{from} peak://transformation/{name} " \
+	"there are resource templates for checkpoints, devices, exports, jobs, notes, models, transformations and the page"
 read_text() # read_text URI
 {
 	post resources/read "$1" "\"uri\":\"$1\"," | jq -r '.result.contents[0].text // .error.message'
