@@ -35,6 +35,9 @@ under 5000 "$T/bare" "tools/list without output schemas"
 under 9000 "$T/tools" "tools/list"
 is "$(jq -c '[.result.tools[] | select(.outputSchema.type != "object") | .name]' "$T/tools")" '["transformations","transform_begin","workflow"]' \
 	"every tool but those that answer with a text alone has an outputSchema"
+is "$(jq -c '[.result.tools[] | .name as $t | .outputSchema // {} | .. | objects |
+	select((.type == "array" and (has("items") | not)) or (.items.type == "object" and (.items | has("properties") | not))) | $t]' "$T/tools")" '[]' \
+	"output schemas say what lists hold"
 is "$(jq -c '[.result.tools[] | select((.description | length) < 80 or (.title | length) == 0) | .name]' "$T/tools")" '[]' \
 	"every tool has a title and a description"
 is "$(jq -c '[.result.tools[] | select(.description | test("[Aa]nswers|prints|result") | not) | .name]' "$T/tools")" '[]' \
