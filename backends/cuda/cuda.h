@@ -26,8 +26,7 @@ extern const struct backend backend_cuda;
 int cuda_library_driver(struct gpu_driver *ret_driver, struct err *e);
 /* Opens the newest NVRTC. -ERR_UNSUPPORTED: none; names the package that brings it and the folders that were searched. */
 int cuda_library_nvrtc(struct gpu_rtc *ret_nvrtc, struct err *e);
-/* Opens another library of the toolkit: the first of the names in the folders where NVRTC is searched too, as a dlopen
- * handle. NULL when there is none; `tried` gets what went wrong. */
+/* Opens another library of the toolkit by the first of its names, as a dlopen handle. NULL: none; `tried` gets what went wrong. */
 void *cuda_library_open(const char *const *names, size_t count, struct buf *tried);
 /* A library of the toolkit besides NVRTC: the names of its file, the newest first, and what peakd calls of it. */
 struct cuda_library {
@@ -71,6 +70,7 @@ extern const struct gpu_header cuda_compile_headers[];
  * compiler options. `ptx` (or NULL) is the intermediate code that ptxas' line numbers refer to: its messages get the
  * instruction and, when the code was made with line information, the line of the region. */
 void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_compile *request, bool errors_only, struct buf *out);
+
 /* --- object.c: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by
  * compile.c, to report and check, and by backend.c. */
 

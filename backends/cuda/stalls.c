@@ -77,18 +77,14 @@ static int list_reasons(struct sampling *s, struct err *e)
 	return result == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(s->c, result, "cuptiPCSamplingGetStallReasons", e);
 }
 
-/* A period that gives about SAMPLES samples in `ns` of execution. */
-static uint32_t period_for(const struct facts *f, double ns)
-{
-	double cycles = ns * (f->clock_khz ? f->clock_khz : 1500000) / 1e6,
-	       log = log2(cycles * (f->units ? f->units : 1) / SAMPLES);
-	return log <= PERIOD_MIN ? PERIOD_MIN : log >= PERIOD_MAX ? PERIOD_MAX : (uint32_t)log;
-}
-
 static int configure(struct sampling *s, double ns, struct err *e)
 {
+	const struct facts *f = &s->run->device->facts;
+	/* A period that gives about SAMPLES samples in `ns` of execution. */
+	double cycles = ns * (f->clock_khz ? f->clock_khz : 1500000) / 1e6,
+	       period = log2(cycles * (f->units ? f->units : 1) / SAMPLES);
 	struct cupti_pc_attribute list[] = {
-		{ .attribute = CUPTI_PC_PERIOD, .value.number = period_for(&s->run->device->facts, ns) },
+		{ .attribute = CUPTI_PC_PERIOD, .value.number = (uint32_t)fmin(fmax(period, PERIOD_MIN), PERIOD_MAX) },
 		{ .attribute = CUPTI_PC_REASONS, .value.list = { s->reason_count, s->reasons } },
 		{ .attribute = CUPTI_PC_MODE, .value.number = CUPTI_PC_CONTINUOUS },
 		{ .attribute = CUPTI_PC_START_STOP, .value.number = 1 },
@@ -127,8 +123,6 @@ static int sample(struct sampling *s, double ns, struct err *e)
 	return sampled == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(s->c, sampled, "cuptiPCSamplingStop", e);
 }
 
-/* A function's name is shared by its records, and by those of later calls. It is left to the end of this process, which samples once. */
-
 /* "device", line 12; "" and 0 where the binary has no line information. */
 static uint32_t find_line(const struct sampling *s, const struct cupti_pc *pc, char **ret_region)
 {
@@ -148,21 +142,18 @@ static uint32_t find_line(const struct sampling *s, const struct cupti_pc *pc, c
 static void add(struct wire_counters *to, const struct cupti_pc *pc, const char *region, uint32_t line, const char *reason,
 		uint64_t samples)
 {
+	const char *kernel = pc->function ? pc->function : "";
 	for (size_t i = 0; i < to->stall_count; i++) {
 		struct wire_stall *t = &to->stalls[i];
 		if (t->line == line && strcmp(t->reason, reason) == 0 && strcmp(t->region, region) == 0 &&
-		    strcmp(t->kernel, pc->function ? pc->function : "") == 0) {
+		    strcmp(t->kernel, kernel) == 0) {
 			t->samples += samples;
 			return;
 		}
 	}
-	*MEM_PUSH(to->stalls, to->stall_count) = (struct wire_stall){ .kernel = mem_str(pc->function),
-								      .region = mem_str(region),
-								      .line = line,
-								      .reason = mem_str(reason),
-								      .samples = samples };
-	if (to->stalls[to->stall_count - 1].kernel == NULL)
-		to->stalls[to->stall_count - 1].kernel = mem_str("");
+	*MEM_PUSH(to->stalls, to->stall_count) = (struct wire_stall){
+		.kernel = mem_str(kernel), .region = mem_str(region), .line = line, .reason = mem_str(reason), .samples = samples
+	};
 }
 
 /* "long_scoreboard"; NULL: a reason that repeats others. */

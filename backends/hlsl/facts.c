@@ -18,13 +18,6 @@ uint64_t hlsl_device_memory(const VkPhysicalDeviceMemoryProperties *memory)
 	return most;
 }
 
-/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a correct
- * kernel then gives garbage, so its author must know. Later versions do not. */
-static bool ends_loops(const VkPhysicalDeviceDriverProperties *driver)
-{
-	return driver->driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver->driverInfo, "Mesa 22.", 8) == 0;
-}
-
 static void describe_device(const struct library *lib, VkPhysicalDevice device, uint32_t index, struct facts *f)
 {
 	VkPhysicalDeviceDriverProperties driver = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES };
@@ -36,6 +29,9 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	lib->GetPhysicalDeviceProperties2(device, &all);
 	lib->GetPhysicalDeviceMemoryProperties(device, &memory);
 	const VkPhysicalDeviceProperties *p = &all.properties;
+	/* Mesa 22's llvmpipe silently ends all loops of an invocation after 65535 iterations in total (seen with 22.3.6): a correct
+	 * kernel then gives garbage, so its author must know. Later versions do not. */
+	bool ends_loops = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE && strncmp(driver.driverInfo, "Mesa 22.", 8) == 0;
 	*f = (struct facts){
 		.backend = "hlsl",
 		.arch = FACTS_ARCH,
@@ -52,7 +48,7 @@ static void describe_device(const struct library *lib, VkPhysicalDevice device, 
 	snprintf(f->id, sizeof f->id, "hlsl:%u", index);
 	snprintf(f->name, sizeof f->name, "%.*s", FACTS_TEXT - 1, p->deviceName);
 	snprintf(f->driver, sizeof f->driver, "%.20s %.30s, %.30s%s", driver.driverName, driver.driverInfo, hlsl_glslang_name(),
-		 ends_loops(&driver) ? "; loops end after 65535 iterations" : "");
+		 ends_loops ? "; loops end after 65535 iterations" : "");
 	size_t n = (size_t)snprintf(f->uuid, FACTS_TEXT, "vulkan-");
 	for (size_t i = 0; i < VK_UUID_SIZE; i++)
 		n += (size_t)snprintf(f->uuid + n, FACTS_TEXT - n, "%02x", id.deviceUUID[i]);

@@ -73,14 +73,6 @@ static bool may_recover(const struct wire_condition *c)
 	return (c->throttle & SLOWED) || (c->foreign != WIRE_UNKNOWN && c->foreign > FOREIGN_MAX);
 }
 
-static bool is_disturbed(const struct wire_condition *c, uint32_t max_mhz)
-{
-	if (may_recover(c))
-		return true;
-	return c->core_mhz && max_mhz && !(c->throttle & EXPECTED) &&
-	       (uint64_t)c->core_mhz * 100 < (uint64_t)max_mhz * SLOW_PERCENT;
-}
-
 struct wire_condition gpu_monitor_look(struct gpu_monitor *w)
 {
 	int64_t now = clock_now();
@@ -95,7 +87,8 @@ struct wire_condition gpu_monitor_look(struct gpu_monitor *w)
 		w->looked_foreign = clock_now();
 	}
 	c.foreign = w->foreign;
-	c.disturbed = is_disturbed(&c, max_mhz);
+	c.disturbed = may_recover(&c) || (c.core_mhz && max_mhz && !(c.throttle & EXPECTED) &&
+					  (uint64_t)c.core_mhz * 100 < (uint64_t)max_mhz * SLOW_PERCENT);
 	w->last = c;
 	w->looked = clock_now();
 	return c;

@@ -280,36 +280,29 @@ static int check_map(const struct plan *plan, const struct plan_map *m, struct e
 	return 0;
 }
 
-static int check_buffers(const struct plan *plan, struct err *e)
-{
-	uint64_t total = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++) {
-		const struct plan_buffer *b = &plan->buffers[i];
-		if (b->name == NULL || b->name[0] == '\0')
-			return err_set(e, ERR_INPUT, "buffer %zu has no name", i);
-		for (size_t k = 0; k < i; k++)
-			if (strcmp(plan->buffers[k].name, b->name) == 0)
-				return err_set(e, ERR_INPUT, "two buffers are named %s", b->name);
-		if (check_buffer(b, e) < 0)
-			return err_wrap(e, "buffer %s", b->name);
-		total += b->bytes;
-		if (total > BYTES_MAX)
-			return err_set(e, ERR_INPUT, "the buffers have more than 2^44 bytes in total");
-	}
-	return 0;
-}
-
 int plan_check(const struct plan *plan, struct err *e)
 {
 	struct err own = ERR_INIT;
+	uint64_t total = 0;
 	size_t launches = 0;
 	if (e == NULL)
 		e = &own;
 	if (plan->buffer_count > COUNT_MAX || plan->map_count > COUNT_MAX || plan->op_count > COUNT_MAX)
 		return err_set(e, ERR_INPUT, "plan: %zu buffers, %zu tensor maps, %zu operations; at most %d of each",
 			       plan->buffer_count, plan->map_count, plan->op_count, COUNT_MAX);
-	if (check_buffers(plan, e) < 0)
-		return err_wrap(e, "plan");
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if (b->name == NULL || b->name[0] == '\0')
+			return err_set(e, ERR_INPUT, "plan: buffer %zu has no name", i);
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(plan->buffers[k].name, b->name) == 0)
+				return err_set(e, ERR_INPUT, "plan: two buffers are named %s", b->name);
+		if (check_buffer(b, e) < 0)
+			return err_wrap(e, "plan: buffer %s", b->name);
+		total += b->bytes;
+		if (total > BYTES_MAX)
+			return err_set(e, ERR_INPUT, "plan: the buffers have more than 2^44 bytes in total");
+	}
 	for (size_t i = 0; i < plan->map_count; i++)
 		if (check_map(plan, &plan->maps[i], e) < 0)
 			return err_wrap(e, "plan, tensor map %zu", i + 1);
