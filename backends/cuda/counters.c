@@ -204,53 +204,50 @@ static int execute(struct reading *r, struct err *e)
 	return counted == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerPushRange", e);
 }
 
-static int pass(struct reading *r, struct cupti_range_stop *io_stop, struct err *e)
-{
-	struct backend_device *d = r->run->device;
-	struct cupti_range_config config = { .size = CUPTI_SIZE(cupti_range_config, level),
-					     .range = r->range,
-					     .config_size = r->config_size,
-					     .config = r->config,
-					     .data_size = r->data_size,
-					     .data = r->data,
-					     .ranges = CUPTI_USER_RANGE,
-					     .replay = CUPTI_USER_REPLAY,
-					     .most = r->op_count,
-					     .levels = 1,
-					     .least_level = 1,
-					     .pass = io_stop->pass,
-					     .level = (uint16_t)io_stop->level };
-	struct cupti_of start = { .size = sizeof start, .object = r->range };
-	gpu_result result = gpu_run_before_window(r->run, WIRE_FLUSHED);
-	if (result == GPU_SUCCESS)
-		result = d->api.stream_wait(d->stream);
-	r->run->sets[r->run->current].reset = false;
-	if (result != GPU_SUCCESS)
-		return gpu_device_fail(d, result, "resetting buffers between passes", e);
-	int counted = r->c->range_config(&config);
-	if (counted == CUPTI_SUCCESS)
-		counted = r->c->range_start(&start);
-	if (counted != CUPTI_SUCCESS)
-		return cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerStart", e);
-	int rc = execute(r, e);
-	counted = r->c->range_stop(io_stop);
-	return rc < 0 || counted == CUPTI_SUCCESS ? rc : cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerStop", e);
-}
-
+/* Executes the plan once for each pass that the metrics need, each time from the same buffers and cold caches. */
 static int replay(struct reading *r, struct err *e)
 {
+	struct backend_device *d = r->run->device;
 	struct cupti_range_stop stop = { .size = CUPTI_SIZE(cupti_range_stop, whole), .range = r->range, .level = 1 };
 	struct cupti_range_decode decode = { .size = CUPTI_SIZE(cupti_range_decode, dropped), .range = r->range };
-	int rc = 0, passes = 0;
-	gpu_result result = gpu_device_flush(r->run->device);
+	struct cupti_of start = { .size = sizeof start, .object = r->range };
+	gpu_result result = gpu_device_flush(d);
 	if (result != GPU_SUCCESS)
-		return gpu_device_fail(r->run->device, result, "allocating the scratch that flushes the caches", e);
-	while (rc == 0 && !stop.whole && passes++ < PASSES_MAX)
-		rc = pass(r, &stop, e);
-	if (rc == 0 && !stop.whole)
-		rc = err_set(e, ERR_UNSUPPORTED, "the counters need more than %d passes", PASSES_MAX);
-	int counted = rc == 0 ? r->c->range_decode(&decode) : CUPTI_SUCCESS;
-	return counted == CUPTI_SUCCESS ? rc : cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerDecodeData", e);
+		return gpu_device_fail(d, result, "allocating the scratch that flushes the caches", e);
+	for (int passes = 0; !stop.whole && passes < PASSES_MAX; passes++) {
+		struct cupti_range_config config = { .size = CUPTI_SIZE(cupti_range_config, level),
+						     .range = r->range,
+						     .config_size = r->config_size,
+						     .config = r->config,
+						     .data_size = r->data_size,
+						     .data = r->data,
+						     .ranges = CUPTI_USER_RANGE,
+						     .replay = CUPTI_USER_REPLAY,
+						     .most = r->op_count,
+						     .levels = 1,
+						     .least_level = 1,
+						     .pass = stop.pass,
+						     .level = (uint16_t)stop.level };
+		result = gpu_run_before_window(r->run, WIRE_FLUSHED);
+		if (result == GPU_SUCCESS)
+			result = d->api.stream_wait(d->stream);
+		r->run->sets[r->run->current].reset = false;
+		if (result != GPU_SUCCESS)
+			return gpu_device_fail(d, result, "resetting buffers between passes", e);
+		int counted = r->c->range_config(&config);
+		if (counted == CUPTI_SUCCESS)
+			counted = r->c->range_start(&start);
+		if (counted != CUPTI_SUCCESS)
+			return cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerStart", e);
+		int rc = execute(r, e);
+		counted = r->c->range_stop(&stop);
+		if (rc < 0 || counted != CUPTI_SUCCESS)
+			return rc < 0 ? rc : cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerStop", e);
+	}
+	if (!stop.whole)
+		return err_set(e, ERR_UNSUPPORTED, "the counters need more than %d passes", PASSES_MAX);
+	int counted = r->c->range_decode(&decode);
+	return counted == CUPTI_SUCCESS ? 0 : cuda_cupti_fail(r->c, counted, "cuptiRangeProfilerDecodeData", e);
 }
 
 static int take(struct reading *r, struct wire_counters *to, struct err *e)

@@ -113,35 +113,26 @@ static void read_device(void *state, struct wire_condition *c, uint32_t *ret_max
 	*ret_max_mhz = n->max_mhz;
 }
 
-/* In a container the list has the host's process numbers, so this process is not in it. */
-static bool is_listed(struct nvml *n, unsigned pid)
-{
-	nvmlProcessInfo_t list[PROCESSES];
-	unsigned count = PROCESSES;
-
-	if (!n->processes || n->processes(n->device, &count, list) != NVML_SUCCESS)
-		return false;
-	for (unsigned i = 0; i < count && i < PROCESSES; i++)
-		if (list[i].pid == pid)
-			return true;
-	return false;
-}
-
 static uint32_t foreign(void *state, uint64_t since)
 {
 	struct nvml *n = state;
 	nvmlProcessUtilizationSample_t list[SAMPLES];
-	unsigned count = SAMPLES, own = (unsigned)getpid(), most = 0;
+	nvmlProcessInfo_t users[PROCESSES];
+	unsigned count = SAMPLES, user_count = PROCESSES, own = (unsigned)getpid(), most = 0, i = 0;
 	nvmlReturn_t result;
 
-	if (!n->load || !is_listed(n, own))
+	if (!n->load || !n->processes || n->processes(n->device, &user_count, users) != NVML_SUCCESS)
 		return WIRE_UNKNOWN;
+	while (i < user_count && i < PROCESSES && users[i].pid != own)
+		i++;
+	if (i == user_count || i == PROCESSES)
+		return WIRE_UNKNOWN; /* in a container the list has the host's process numbers, so this process is not in it */
 	result = n->load(n->device, list, &count, since);
 	if (result == NVML_ERROR_NOT_FOUND)
 		return 0; /* no samples: nobody has used the device since then */
 	if (result != NVML_SUCCESS)
 		return WIRE_UNKNOWN;
-	for (unsigned i = 0; i < count && i < SAMPLES; i++)
+	for (i = 0; i < count && i < SAMPLES; i++)
 		if (list[i].pid != own && list[i].pid != 0 && list[i].time > since && list[i].core > most)
 			most = list[i].core;
 	return most > 100 ? 100 : most;

@@ -132,19 +132,6 @@ static void three(const struct info *i, uint32_t to[3])
 		to[k] = u32_at(i->data + 4 * k);
 }
 
-static void param(struct gpu_kernel *k, const struct info *i)
-{
-	size_t ordinal = u16_at(i->data + 4);
-	if (ordinal >= PARAMS_MAX)
-		return;
-	if (ordinal >= k->param_count) {
-		k->params = mem_resize(k->params, ordinal + 1, sizeof *k->params);
-		memset(k->params + k->param_count, 0, (ordinal + 1 - k->param_count) * sizeof *k->params);
-		k->param_count = ordinal + 1;
-	}
-	k->params[ordinal] = (struct gpu_param){ .offset = u16_at(i->data + 6), .bytes = u32_at(i->data + 8) >> 18 };
-}
-
 /* The kernel's own .nv.info section. */
 static void read_own(const struct image *im, struct gpu_kernel *k)
 {
@@ -159,9 +146,15 @@ static void read_own(const struct image *im, struct gpu_kernel *k)
 			three(&i, k->block);
 		else if (i.attribute == EIATTR_CTA_PER_CLUSTER)
 			three(&i, k->cluster);
-		else if (i.attribute == EIATTR_KPARAM_INFO && i.len >= 12)
-			param(k, &i);
-		else if (i.attribute == EIATTR_CBANK_PARAM_SIZE)
+		else if (i.attribute == EIATTR_KPARAM_INFO && i.len >= 12 && u16_at(i.data + 4) < PARAMS_MAX) {
+			size_t ordinal = u16_at(i.data + 4);
+			if (ordinal >= k->param_count) {
+				k->params = mem_resize(k->params, ordinal + 1, sizeof *k->params);
+				memset(k->params + k->param_count, 0, (ordinal + 1 - k->param_count) * sizeof *k->params);
+				k->param_count = ordinal + 1;
+			}
+			k->params[ordinal] = (struct gpu_param){ .offset = u16_at(i.data + 6), .bytes = u32_at(i.data + 8) >> 18 };
+		} else if (i.attribute == EIATTR_CBANK_PARAM_SIZE)
 			bytes = i.value;
 	}
 	k->bound = bound[0] * (bound[1] ? bound[1] : 1) * (bound[2] ? bound[2] : 1);

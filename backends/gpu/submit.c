@@ -14,20 +14,6 @@ union slot {
 	unsigned char scalar[16];
 };
 
-static void fill_slot(const struct gpu_set *set, const struct plan_arg *a, union slot *to)
-{
-	switch (a->kind) {
-	case PLAN_ARG_BUFFER: to->address = set->buffers[a->index]; break;
-	case PLAN_ARG_MAP: to->map = set->maps[a->index]; break;
-	case PLAN_ARG_SCALAR:
-		if (dtype_is_float(a->type))
-			dtype_store(a->type, to->scalar, a->f);
-		else
-			to->integer = a->i; /* little-endian: narrower types are its first bytes */
-		break;
-	}
-}
-
 unsigned gpu_submit_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES])
 {
 	unsigned n = 0;
@@ -63,8 +49,16 @@ static gpu_result launch(const struct backend_device *d, const struct gpu_set *s
 	if (!slots)
 		abort();
 	for (size_t i = 0; i < l->arg_count; i++) {
-		fill_slot(set, &l->args[i], &slots[i]);
+		const struct plan_arg *a = &l->args[i];
 		args[i] = &slots[i];
+		if (a->kind == PLAN_ARG_BUFFER)
+			slots[i].address = set->buffers[a->index];
+		else if (a->kind == PLAN_ARG_MAP)
+			slots[i].map = set->maps[a->index];
+		else if (dtype_is_float(a->type))
+			dtype_store(a->type, slots[i].scalar, a->f);
+		else
+			slots[i].integer = a->i; /* little-endian: narrower types are its first bytes */
 	}
 	if (config.attr_count && d->api.launch_extended)
 		result = d->api.launch_extended(&config, f, args, NULL);

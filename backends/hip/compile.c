@@ -97,19 +97,6 @@ static int fail(const struct gpu_compilation *c, struct err *e)
 }
 
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
-static int check_arch(const struct gpu_rtc *rtc, const char *arch, struct err *e)
-{
-	struct buf known = BUF_INIT;
-	int rc = 0;
-	if (!hip_library_knows(rtc, arch, &known))
-		rc = err_set(e, ERR_UNSUPPORTED,
-			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a ROCm that "
-			     "fits the device",
-			     rtc->version_major, rtc->version_minor, rtc->path, arch, buf_text(&known));
-	buf_fini(&known);
-	return rc;
-}
-
 /* One line of resources for each reported kernel, at its first launch. */
 static void log_kernels(struct gpu_compilation *c)
 {
@@ -142,12 +129,16 @@ static void log_kernels(struct gpu_compilation *c)
 int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
 	struct gpu_compilation c = { .request = request, .start = clock_now() };
+	struct buf known = BUF_INIT;
 	int rc = hip_library_rtc(&c.rtc, e);
 	buf_adds(&c.source, hip_compile_begin);
 	if (!rc)
 		rc = hip_facts_describe(request->arch, &c.limits, e);
-	if (!rc)
-		rc = check_arch(&c.rtc, request->arch, e);
+	if (!rc && !hip_library_knows(&c.rtc, request->arch, &known))
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the HIP compiler (hiprtc %d.%d, %s) cannot compile for \"%.40s\": it knows %s. Install a ROCm that "
+			     "fits the device",
+			     c.rtc.version_major, c.rtc.version_minor, c.rtc.path, request->arch, buf_text(&known));
 	if (!rc)
 		rc = gpu_compile_source(request, &c.source, e);
 	buf_adds(&c.source, hip_compile_end);
@@ -166,5 +157,6 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 		log_kernels(&c);
 		hip_diagnostic_clean(c.attempt.log, false, &c.log);
 	}
+	buf_fini(&known);
 	return gpu_compile_end(&c, rc, ret_compiled);
 }

@@ -130,25 +130,13 @@ static bool ask_arch(const struct gpu_driver *rt, int device, char arch[32])
 	return is_arch_name(arch);
 }
 
-/* Without hipDeviceGetUuid, the PCI address identifies the physical device. */
-static void ask_uuid(const struct gpu_driver *rt, int device, struct facts *f)
-{
-	char bus[32] = "";
-	gpu_uuid u;
-	if (rt->device_uuid && rt->device_uuid(&u, device) == GPU_SUCCESS) {
-		int n = snprintf(f->uuid, sizeof f->uuid, "GPU-");
-		for (int i = 0; i < 16; i++)
-			n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, "%02x", u.bytes[i]);
-	} else if (rt->device_bus(bus, sizeof bus, device) == GPU_SUCCESS) {
-		snprintf(f->uuid, sizeof f->uuid, "PCI-%.31s", bus);
-	}
-}
-
 int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *ret_facts, struct err *e)
 {
 	const struct hip_arch *arch;
 	struct facts f = common();
 	struct gpu_rtc rtc;
+	gpu_uuid u;
+	char bus[32] = "";
 	int version = 0, device, n, rc = gpu_facts_limits(rt, index, &attributes, &device, &f, e);
 	if (rc < 0)
 		return rc;
@@ -160,7 +148,14 @@ int hip_facts_device(const struct gpu_driver *rt, uint32_t index, struct facts *
 			       rt->path);
 	arch = hip_facts_arch(f.arch);
 	gpu_facts_peaks(rt, device, &attributes, arch ? &arch->rates : NULL, &f);
-	ask_uuid(rt, device, &f);
+	/* Without hipDeviceGetUuid, the PCI address identifies the physical device. */
+	if (rt->device_uuid && rt->device_uuid(&u, device) == GPU_SUCCESS) {
+		n = snprintf(f.uuid, sizeof f.uuid, "GPU-");
+		for (int i = 0; i < 16; i++)
+			n += snprintf(f.uuid + n, sizeof f.uuid - (size_t)n, "%02x", u.bytes[i]);
+	} else if (rt->device_bus(bus, sizeof bus, device) == GPU_SUCCESS) {
+		snprintf(f.uuid, sizeof f.uuid, "PCI-%.31s", bus);
+	}
 	rt->version(&version);
 	/* HIP_VERSION = major·10^7 + minor·10^5 + patch (HIP's hip_version.h). */
 	n = f.emulated ? snprintf(f.driver, sizeof f.driver, "no driver")

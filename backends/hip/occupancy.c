@@ -3,24 +3,6 @@
 
 enum { LDS_STEP = 512, SGPRS_PLENTY = 10 };
 
-/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every wave. */
-static uint32_t waves_by_sgprs(const struct hip_arch *a, uint32_t sgprs)
-{
-	if (a->wave == 32)
-		return a->waves;
-	return sgprs <= 80 ? SGPRS_PLENTY : sgprs <= 88 ? 9 : sgprs <= 100 ? 8 : 7;
-}
-
-/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a unified one
- * it counts both (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
-static uint32_t waves_by_vgprs(const struct hip_arch *a, const struct gpu_kernel *k)
-{
-	uint32_t n = !a->unified && k->agprs > k->registers ? k->agprs : k->registers;
-	uint32_t file = k->wave > a->wave ? a->vgprs / 2 : a->vgprs, step = k->wave > a->wave ? a->vgpr_step / 2 : a->vgpr_step;
-	n = (n + step - 1) / step * step;
-	return n ? file / n : a->waves;
-}
-
 static void lower(uint32_t to, const char *why, uint32_t *io, const char **io_why)
 {
 	if (to < *io) {
@@ -35,8 +17,19 @@ struct hip_occupancy hip_occupancy(const struct gpu_kernel *k, const struct hip_
 	uint32_t lds = k->shared + shared, by_lds;
 	struct hip_occupancy o = { .max = a->waves, .limit = "the architecture" };
 	per_block = per_block ? per_block : 1;
-	lower(waves_by_vgprs(a, k), "vector registers", &waves, &o.limit);
-	lower(waves_by_sgprs(a, k->sgprs), "scalar registers", &waves, &o.limit);
+	/* With separate files .vgpr_count leaves the accumulation registers out and each file limits for itself; with a unified one
+	 * it counts both (AMDGPU user guide, "Code Object V3 Kernel Metadata Map"). */
+	uint32_t vgprs = !a->unified && k->agprs > k->registers ? k->agprs : k->registers, halves = k->wave > a->wave ? 2 : 1;
+	uint32_t step = a->vgpr_step / halves;
+	vgprs = (vgprs + step - 1) / step * step;
+	lower(vgprs ? a->vgprs / halves / vgprs : a->waves, "vector registers", &waves, &o.limit);
+	/* LLVM AMDGPUBaseInfo/GCNSubtarget::getOccupancyWithNumSGPRs: gfx9 and before; later ones have enough for every wave. */
+	if (a->wave != 32)
+		lower(k->sgprs <= 80    ? SGPRS_PLENTY
+		      : k->sgprs <= 88  ? 9
+		      : k->sgprs <= 100 ? 8
+					: 7,
+		      "scalar registers", &waves, &o.limit);
 	o.blocks = waves * a->simds / per_block;
 	if (o.blocks * per_block < waves * a->simds && waves == a->waves)
 		o.limit = "the block's size";

@@ -128,23 +128,6 @@ static bool is_left(const struct plan *plan, unsigned buffer)
 	return plan->buffers[buffer].role != PLAN_IN && plan->buffers[buffer].role != PLAN_TABLE;
 }
 
-static int find_buffers(struct backend_run *r, struct kernel *k, const struct plan_launch *launch, const struct spirv *s,
-			struct err *e)
-{
-	uint64_t allowed = r->device->limits.maxStorageBufferRange;
-	k->bound = MEM_NEW_N(struct bound, s->binding_count);
-	k->bound_count = (uint32_t)s->binding_count;
-	for (uint32_t i = 0; i < k->bound_count; i++) {
-		uint32_t buffer = hlsl_bind_find(r->plan, launch, s->bindings[i].name)->index;
-		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE;
-		k->bound[i] = (struct bound){ s->bindings[i].binding, buffer };
-		r->keeps |= s->bindings[i].read && is_left(r->plan, buffer);
-		if (range > allowed)
-			return over(launch->kernel, "the size of a buffer in bytes", range, allowed, e);
-	}
-	return 0;
-}
-
 /* A binding covers its buffer and the red zone behind it: a driver that checks bounds would hide accesses of the zone
  * otherwise. */
 static void bind_set(const struct backend_run *r, const struct kernel *k, unsigned set)
@@ -180,8 +163,17 @@ static int kernel_new(struct backend_run *r, const struct hlsl_kernel *code, con
 		rc = fill_scalars(r, k, launch, &s, e);
 	if (rc == 0)
 		rc = hlsl_device_pipeline_init(r->device, &k->pipeline, code, s.bindings, s.binding_count, k->scalar_bytes, e);
-	if (rc == 0)
-		rc = find_buffers(r, k, launch, &s, e);
+	k->bound = MEM_NEW_N(struct bound, s.binding_count);
+	for (; k->bound_count < s.binding_count && rc == 0; k->bound_count++) {
+		const struct spirv_binding *b = &s.bindings[k->bound_count];
+		uint32_t buffer = hlsl_bind_find(r->plan, launch, b->name)->index;
+		uint64_t range = r->sets[0].buffers[buffer]->bytes - BACKEND_RED_ZONE,
+			 allowed = r->device->limits.maxStorageBufferRange;
+		k->bound[k->bound_count] = (struct bound){ b->binding, buffer };
+		r->keeps |= b->read && is_left(r->plan, buffer);
+		if (range > allowed)
+			rc = over(launch->kernel, "the size of a buffer in bytes", range, allowed, e);
+	}
 	if (rc < 0) {
 		kernel_free(r->device, k);
 	} else {

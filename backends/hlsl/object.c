@@ -279,19 +279,6 @@ static void note_reads(struct spirv *s)
 	free(buffer);
 }
 
-/* Names of the push constants' members, and which of them the code reads. */
-static void note_member(struct spirv *s, const uint32_t *w, uint32_t push, uint32_t push_type)
-{
-	uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
-	if ((op == OP_ACCESS_CHAIN || op == OP_IN_BOUNDS_ACCESS_CHAIN) && n > 4 && w[3] == push &&
-	    constant(s, w[4]) < s->member_count)
-		s->members[constant(s, w[4])].used = true;
-	if (op == OP_MEMBER_NAME && w[1] == push_type && w[2] < s->member_count) {
-		free(s->members[w[2]].name);
-		s->members[w[2]].name = mem_str((const char *)(w + 3));
-	}
-}
-
 int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e)
 {
 	if (count < SPIRV_HEADER || words[0] != SPIRV_MAGIC || words[3] < 1 || words[3] > ID_MAX)
@@ -310,8 +297,18 @@ int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv
 			add_variable(&s, words + at, &push);
 	if (push)
 		pointee(&s, &s.ids[push], &push_type);
-	for (size_t at = SPIRV_HEADER; rc == 0 && push && at < count; at += words[at] >> 16)
-		note_member(&s, words + at, push, push_type);
+	/* Names of the push constants' members, and which of them the code reads. */
+	for (size_t at = SPIRV_HEADER; rc == 0 && push && at < count; at += words[at] >> 16) {
+		const uint32_t *w = words + at;
+		uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
+		bool chain = op == OP_ACCESS_CHAIN || op == OP_IN_BOUNDS_ACCESS_CHAIN;
+		if (chain && n > 4 && w[3] == push && constant(&s, w[4]) < s.member_count)
+			s.members[constant(&s, w[4])].used = true;
+		if (op == OP_MEMBER_NAME && w[1] == push_type && w[2] < s.member_count) {
+			free(s.members[w[2]].name);
+			s.members[w[2]].name = mem_str((const char *)(w + 3));
+		}
+	}
 	if (rc == 0)
 		note_reads(&s);
 	if (rc == 0 && (s.block[0] == 0 || s.block[1] == 0 || s.block[2] == 0))

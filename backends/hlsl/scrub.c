@@ -32,16 +32,21 @@ bool hlsl_scrub_works(const struct backend_device *d)
 	return d->scrub.handle != VK_NULL_HANDLE;
 }
 
-static int make_pipeline(struct backend_device *d, struct err *e)
+int hlsl_scrub_prepare(struct backend_device *d, struct err *e)
 {
 	static const struct spirv_binding binding = { .binding = 0 };
 	struct glslang_output o;
+	if (hlsl_scrub_works(d))
+		return 0;
+	hlsl_scrub_fini(d);
+	int rc = hlsl_device_buffer_new(d, 16, false, &d->meeting, e);
+	if (rc < 0)
+		return rc;
 	char *text =
 		mem_fmt("#define WORDS %u\n#define EXPECTED %uu\n#define PATIENCE %d\n%s", d->limits.maxComputeSharedMemorySize / 4,
 			threads_of(d), PATIENCE, embedded_file("backends/hlsl/scrub.hlsl"));
-	int rc = hlsl_glslang(text, "scrub", false, &o)
-			 ? 0
-			 : err_set(e, ERR_INTERNAL, "the kernel that overwrites shared memory: %s", o.log);
+	if (!hlsl_glslang(text, "scrub", false, &o))
+		rc = err_set(e, ERR_INTERNAL, "the kernel that overwrites shared memory: %s", o.log);
 	struct hlsl_kernel code = { .name = "scrub", .words = o.words, .bytes = o.word_count * sizeof *o.words };
 	if (rc == 0)
 		rc = hlsl_device_pipeline_init(d, &d->scrub, &code, &binding, 1, 0, e);
@@ -51,15 +56,6 @@ static int make_pipeline(struct backend_device *d, struct err *e)
 	free(o.log);
 	free(text);
 	return rc;
-}
-
-int hlsl_scrub_prepare(struct backend_device *d, struct err *e)
-{
-	if (hlsl_scrub_works(d))
-		return 0;
-	hlsl_scrub_fini(d);
-	int rc = hlsl_device_buffer_new(d, 16, false, &d->meeting, e);
-	return rc < 0 ? rc : make_pipeline(d, e);
 }
 
 void hlsl_scrub_fini(struct backend_device *d)

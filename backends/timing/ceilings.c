@@ -33,21 +33,15 @@ static struct plan *make_plan(const struct ceilings_kernel *k, uint32_t grid)
 	return p;
 }
 
-static bool is_listed(const struct wire_ceilings *list, const char *name)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (strcmp(list->at[i].name, name) == 0)
-			return true;
-	return false;
-}
-
 void ceilings_list(const struct ceilings_kernel *table, const struct wire_target *target, struct wire_ceilings *ret_list)
 {
 	struct wire_ceilings list = { 0 };
 	for (const struct ceilings_kernel *k = table; k && k->name; k++) {
 		uint32_t grid = k->blocks * (target->units ? target->units : 1);
-		if (strncmp(target->arch, k->needs, strlen(k->needs)) != 0 || k->on_cpu != target->shares_cpu ||
-		    is_listed(&list, k->name))
+		bool fits = strncmp(target->arch, k->needs, strlen(k->needs)) == 0 && k->on_cpu == target->shares_cpu;
+		for (size_t i = 0; i < list.count; i++)
+			fits = fits && strcmp(list.at[i].name, k->name) != 0;
+		if (!fits)
 			continue;
 		*MEM_PUSH(list.at, list.count) =
 			(struct wire_ceiling){ .name = mem_str(k->name),

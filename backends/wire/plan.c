@@ -77,20 +77,6 @@ static bool known_type(enum dtype t)
 	return (unsigned)t < DTYPE_COUNT;
 }
 
-/* Elements from the first to the end of the last: rows are ld apart, the last one may be shorter. False on overflow. */
-static bool span(const struct plan_buffer *b, uint64_t *ret_span)
-{
-	uint64_t rows = 1, n;
-	for (unsigned i = 0; i + 1 < b->rank; i++)
-		if (__builtin_mul_overflow(rows, (uint64_t)b->dims[i], &rows))
-			return false;
-	if (__builtin_mul_overflow(rows - 1, (uint64_t)b->ld, &n) ||
-	    __builtin_add_overflow(n, (uint64_t)b->dims[b->rank - 1], &n) || n > BYTES_MAX)
-		return false;
-	*ret_span = n;
-	return true;
-}
-
 static int check_buffer(const struct plan_buffer *b, struct err *e)
 {
 	if (!known_type(b->type) || (unsigned)b->role > PLAN_TABLE || (unsigned)b->fill > PLAN_PROBABILITIES)
@@ -103,8 +89,13 @@ static int check_buffer(const struct plan_buffer *b, struct err *e)
 	if (b->ld < b->dims[b->rank - 1])
 		return err_set(e, ERR_INPUT, "the leading dimension %lld is smaller than a row of %lld", (long long)b->ld,
 			       (long long)b->dims[b->rank - 1]);
-	uint64_t elements;
-	if (!span(b, &elements))
+	/* Elements from the first to the end of the last: rows are ld apart, the last one may be shorter. */
+	uint64_t elements, rows = 1;
+	bool fits = true;
+	for (unsigned i = 0; i + 1 < b->rank; i++)
+		fits = fits && !__builtin_mul_overflow(rows, (uint64_t)b->dims[i], &rows);
+	if (!fits || __builtin_mul_overflow(rows - 1, (uint64_t)b->ld, &elements) ||
+	    __builtin_add_overflow(elements, (uint64_t)b->dims[b->rank - 1], &elements) || elements > BYTES_MAX)
 		return err_set(e, ERR_INPUT, "the shape has more than 2^44 elements");
 	if (b->bytes < 1 || b->bytes > BYTES_MAX)
 		return err_set(e, ERR_INPUT, "%llu bytes, allowed are 1 to 2^44", (unsigned long long)b->bytes);
