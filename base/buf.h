@@ -43,8 +43,8 @@ void buf_addv(struct buf *b, const char *fmt, va_list ap) __attribute__((format(
 void buf_add_uri(struct buf *b, const char *part);
 /* n bytes of room at the end, to be written by the caller; they count as used. Valid until the next call. */
 void *buf_room(struct buf *b, size_t n);
-/* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a NUL
- * byte, -ERR_IO. */
+/* Appends a text file of at most `max` bytes. -ERR_NOT_FOUND when there is no such file, -ERR_INPUT when it is larger or holds a
+ * NUL byte, -ERR_IO. */
 int buf_add_file(struct buf *b, const char *path, size_t max, struct err *e);
 /* Appends a file that is plain or gzipped. -ERR_INPUT beyond a gibibyte, -ERR_IO. */
 int buf_add_packed_file(struct buf *b, const char *path, struct err *e);

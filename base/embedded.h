@@ -1,5 +1,5 @@
-/* embedded: the files that are compiled into the binary (EMBEDDED in the Makefile): schema/, and texts in other languages that stand
- * beside the code that uses them. */
+/* embedded: the files that are compiled into the binary (EMBEDDED in the Makefile): schema/, and texts in other languages that
+ * stand beside the code that uses them. */
 #ifndef PEAKD_BASE_EMBEDDED_H
 #define PEAKD_BASE_EMBEDDED_H
 

@@ -70,8 +70,8 @@ int front_matter_line_of(const struct front_matter *m, const char *key);
 /* The next entry or item of the field at `field`, after line index `after` (start with `field`); -1 at the end, and when
  * `field` is -1. A value on the field's own line is not among them. */
 int front_matter_next(const struct front_matter *m, int field, int after);
-/* Appends to a list the value on the key's own line, which `split` takes apart at commas and blanks, and the items below it; all owned by
- * the caller. */
+/* Appends to a list the value on the key's own line, which `split` takes apart at commas and blanks, and the items below it; all
+ * owned by the caller. */
 void front_matter_list(const struct front_matter *m, const char *key, bool split, char ***io_list, size_t *io_count);
 /* The text as values hold it: runs of white space are one blank, none at the ends. Owned by the caller. */
 char *front_matter_collapse(const char *text, size_t len);

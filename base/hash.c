@@ -9,7 +9,9 @@
 #include "base/mem.h"
 #include "base/parallel_for.h"
 
-struct hash_state { struct sha256_ctx sha; };
+struct hash_state {
+	struct sha256_ctx sha;
+};
 
 struct hash_state *hash_new(void)
 {

@@ -7,7 +7,9 @@
 enum { HASH_HEX = 64, HASH_SIZE = HASH_HEX + 1 };
 
 /* A hash in hexadecimal with its NUL; copied by value. */
-struct hash { char hex[HASH_SIZE]; };
+struct hash {
+	char hex[HASH_SIZE];
+};
 
 struct hash hash_bytes(const void *bytes, size_t n);
 struct hash hash_text(const char *text);

@@ -1,5 +1,5 @@
-/* lex: words and tokens of source code and declarations, by their form alone. Used by the readers of front matter, and by what rewrites
- * device code. */
+/* lex: words and tokens of source code and declarations, by their form alone. Used by the readers of front matter, and by what
+ * rewrites device code. */
 #ifndef PEAKD_BASE_LEX_H
 #define PEAKD_BASE_LEX_H
 

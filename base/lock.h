@@ -28,7 +28,9 @@ void lock_take(struct lock *l);
 void lock_release(struct lock *l);
 
 /* A condition on a ranked lock; waits use the monotonic clock. */
-struct lock_bell { pthread_cond_t cond; };
+struct lock_bell {
+	pthread_cond_t cond;
+};
 void lock_bell_init(struct lock_bell *b);
 void lock_bell_fini(struct lock_bell *b);
 /* Waits until rung or until the monotonic deadline (clock_now's nanoseconds, CLOCK_NEVER allowed).

@@ -51,8 +51,7 @@ static bool read_fence(const struct markdown *m, struct markdown_block *b)
 	const char *at = b->body;
 	for (; *at && !b->closed; at = b->closed ? at : next_line(at)) {
 		size_t length = fence_run(at, m->lists, &close);
-		b->closed = length >= n && *close == *run &&
-			    strspn(close + length, " \t\r") == strcspn(close + length, "\n");
+		b->closed = length >= n && *close == *run && strspn(close + length, " \t\r") == strcspn(close + length, "\n");
 	}
 	b->body_len = (size_t)(at - b->body);
 	b->end = next_line(at);

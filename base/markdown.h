@@ -12,7 +12,7 @@
 struct markdown {
 	const char *at; /* the rest of the text, borrowed */
 	int line;       /* the line number of `at`, from 1 */
-	bool lists; /* fences count at any indentation, because models put them into lists; else at most 3 spaces deep */
+	bool lists;     /* fences count at any indentation, because models put them into lists; else at most 3 spaces deep */
 };
 
 enum markdown_kind {

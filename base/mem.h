@@ -24,10 +24,9 @@ char *mem_fmtv(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0))
 
 /* Makes room for one more element at array[count]; doubles the capacity when it is a power of two.
  * `count` is evaluated several times. */
-#define MEM_PUSH(array, count) \
-	((((count) & ((count) - 1)) == 0 \
-	  ? (void)((array) = mem_resize((array), (count) ? 2 * (size_t)(count) : 1, sizeof *(array))) \
-	  : (void)0), \
+#define MEM_PUSH(array, count)                                                                                                     \
+	((((count) & ((count)-1)) == 0 ? (void)((array) = mem_resize((array), (count) ? 2 * (size_t)(count) : 1, sizeof *(array))) \
+				       : (void)0),                                                                                 \
 	 &(array)[(count)++])
 
 /* Number of elements of a true array. */

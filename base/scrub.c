@@ -1,6 +1,7 @@
-/* scrub: rules over plain text, one pass; see scrub.h. Code must survive: a division is no path, and `token = tokens[i]` no secret. */
-#include "base/lex.h"
+/* scrub: rules over plain text, one pass; see scrub.h. Code must survive: a division is no path, and `token = tokens[i]` no
+ * secret. */
 #include "base/scrub.h"
+#include "base/lex.h"
 
 #include <ctype.h>
 #include <stdlib.h>

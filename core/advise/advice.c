@@ -14,7 +14,7 @@ enum { FILE_MAX = 64 << 10 };
 #define NEAR 60.0
 #define FAR 25.0
 #define BEYOND 125.0 /* a cache answers: the ceiling of copies from memory does not bind */
-#define LAUNCH 30.0 /* percent of the time */
+#define LAUNCH 30.0  /* percent of the time */
 
 const char *const advice_class_names[ADVICE_CLASSES + 1] = { "memory", "compute", "latency", "launch", NULL };
 
@@ -123,7 +123,8 @@ static int read_expressions(struct advisor *t, const struct front_matter *m, str
 	return rc;
 }
 
-/* {name}, {name%} or {limiter}: which figure (their number: the limiter), and where the text goes on; NULL: no placeholder begins here. */
+/* {name}, {name%} or {limiter}: which figure (their number: the limiter), and where the text goes on; NULL: no placeholder begins
+ * here. */
 static const char *placeholder(const char *at, size_t *ret_figure, bool *ret_percent)
 {
 	size_t n = strcspn(at + 1, "}");

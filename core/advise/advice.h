@@ -30,7 +30,8 @@ enum advice_class {
 };
 extern const char *const advice_class_names[ADVICE_CLASSES + 1]; /* NULL at the end */
 
-/* The classes that `class:` names, as bits 1 << enum advice_class; "any" names all; 0: there is no such line. `file` is for errors. */
+/* The classes that `class:` names, as bits 1 << enum advice_class; "any" names all; 0: there is no such line. `file` is for
+ * errors. */
 int advice_classes_read(const struct front_matter *m, const char *file, unsigned *ret_classes, struct err *e);
 /* From the shares of the ceilings; *ret_why (free()) gives the figures in words. ADVICE_CLASSES where they are not known. */
 enum advice_class advice_classify(const struct figures *f, char **ret_why);

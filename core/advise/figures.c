@@ -43,7 +43,8 @@ const struct figure_kind figures_known[] = {
 	{ "instructions", "", "of all threads" },
 	{ "flops_per_instruction", "", "operations on floats for each instruction" },
 	{ "load_width", "bytes", "of one load from a buffer" },
-	{ "load_efficiency", "share", "bytes that lanes ask for / bytes of the sectors that a wave fetches; above 1 where lanes share" },
+	{ "load_efficiency", "share",
+	  "bytes that lanes ask for / bytes of the sectors that a wave fetches; above 1 where lanes share" },
 	{ "store_efficiency", "share", "the same for stores" },
 	{ "reuse", "", "bytes fetched by waves / different bytes: how often each is read again" },
 	{ "loads_per_flop", "", "loads from buffers for each operation on floats" },
@@ -158,12 +159,14 @@ static const char *newest(const struct metric_list *all)
 {
 	const struct metric *found = NULL;
 	for (size_t i = 0; i < all->count; i++)
-		if (strcmp(all->at[i].name, FIGURES_METRIC "time_us") == 0 && (found == NULL || all->at[i].created_ms >= found->created_ms))
+		if (strcmp(all->at[i].name, FIGURES_METRIC "time_us") == 0 &&
+		    (found == NULL || all->at[i].created_ms >= found->created_ms))
 			found = &all->at[i];
 	return found ? found->params : NULL;
 }
 
-int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params, struct err *e)
+int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params,
+		   struct err *e)
 {
 	struct metric_list all = { .count = 0 };
 	size_t prefix = strlen(FIGURES_METRIC);

@@ -1,5 +1,5 @@
-/* figures: the named numbers of one profiled configuration, which conditions of micro-profiling tools (advice.h) ask about. A figure that
- * could not be had says why. Filled by core/measure/profile and read by core/advise. */
+/* figures: the named numbers of one profiled configuration, which conditions of micro-profiling tools (advice.h) ask about. A
+ * figure that could not be had says why. Filled by core/measure/profile and read by core/advise. */
 #ifndef PEAKD_CORE_ADVISE_FIGURES_H
 #define PEAKD_CORE_ADVISE_FIGURES_H
 
@@ -42,8 +42,9 @@ struct value figures_evaluate(const struct expr *x, const struct figures *f);
 
 /* A profile's figures are kept as metrics of this prefix. */
 #define FIGURES_METRIC "figure."
-/* Those of the newest profile of a checkpoint on a device (its UUID). *ret_params: the configuration that was profiled; free(), NULL: there
- * was no profile, and nothing is known. figures_fini in either case; on failure there is nothing to free. */
-int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params, struct err *e);
+/* Those of the newest profile of a checkpoint on a device (its UUID). *ret_params: the configuration that was profiled; free(),
+ * NULL: there was no profile, and nothing is known. figures_fini in either case; on failure there is nothing to free. */
+int figures_recall(struct db *db, int64_t checkpoint, const char *device, struct figures *ret_figures, char **ret_params,
+		   struct err *e);
 
 #endif

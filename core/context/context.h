@@ -61,8 +61,8 @@ const struct spec *context_spec(const struct context *ctx);
 /* A context with one region replaced; everything else, the file name included, stays. -ERR_INPUT when the text cannot
  * be a region (an empty device or host region, or too large). */
 int context_with_region(const struct context *ctx, enum region region, const char *text, struct context **ret_ctx, struct err *e);
-/* A context from a whole file, or from some of its front matter and fences: what the text leaves out stays as it is here, and a field with
- * nothing in it is removed. Errors as context_parse's. */
+/* A context from a whole file, or from some of its front matter and fences: what the text leaves out stays as it is here, and a
+ * field with nothing in it is removed. Errors as context_parse's. */
 int context_with_source(const struct context *ctx, const char *file_name, const char *text, struct context **ret_ctx,
 			struct err *e);
 /* This context with the device region replaced by its `reference` fence: what computes reference outputs.

@@ -29,8 +29,9 @@ struct document {
 
 /* -ERR_INPUT names file, line, what was found and what was expected. */
 int document_parse(const char *file, const char *text, struct document **ret_doc, struct err *e);
-/* The same for a part of a file: front matter, fields and fences that the text leaves out are those of `whole`; a field with nothing in it
- * is removed. *ret_entire says that the text names a kernel and is therefore a whole file, which has to be read as one. */
+/* The same for a part of a file: front matter, fields and fences that the text leaves out are those of `whole`; a field with
+ * nothing in it is removed. *ret_entire says that the text names a kernel and is therefore a whole file, which has to be read as
+ * one. */
 int document_parse_part(const char *file, const char *text, const struct document *whole, struct document **ret_doc,
 			bool *ret_entire, struct err *e);
 void document_free(struct document *doc);

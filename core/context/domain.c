@@ -41,8 +41,8 @@ static int try_all(const struct context *ctx, const struct facts *facts, const s
 	return 0;
 }
 
-/* *ret_accepts: some tuning configuration is accepted for the size by where: and by host code, which runs until one is. *ret_why (may be
- * NULL; owned by the caller): why the last one was not. Never -ERR_PRUNED. */
+/* *ret_accepts: some tuning configuration is accepted for the size by where: and by host code, which runs until one is. *ret_why
+ * (may be NULL; owned by the caller): why the last one was not. Never -ERR_PRUNED. */
 static int accepts(const struct context *ctx, const struct facts *facts, const struct params *size, bool *ret_accepts,
 		   char **ret_why, struct err *e)
 {

@@ -112,8 +112,8 @@ static int widened_from(const struct lift *lift, const char *name, enum dtype ty
 	return as & AS_FLOATS ? DTYPE_F32 : as & AS_HALVES ? DTYPE_F16 : -1;
 }
 
-/* Whether the view NAME_float becomes NAME_double. Of names that are not arrays of the context, only host code knows whether they are
- * buffers: lift_plan refuses those that should not have been renamed. */
+/* Whether the view NAME_float becomes NAME_double. Of names that are not arrays of the context, only host code knows whether they
+ * are buffers: lift_plan refuses those that should not have been renamed. */
 static bool renames(const struct lift *lift, const struct spec *spec, const char *name)
 {
 	unsigned as = views_of(lift, name);

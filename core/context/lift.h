@@ -13,9 +13,9 @@
 struct lift;
 void lift_free(struct lift *lift);
 
-/* narrow: for CUDA and HIP, arrays narrower than f32 become f64, too; code that reads them as packed words does not survive it. HLSL
- * code says by its views which arrays it reads so. -ERR_UNSUPPORTED with the reason where lifting cannot be done, or `narrow` changes
- * nothing. A result need not compile. */
+/* narrow: for CUDA and HIP, arrays narrower than f32 become f64, too; code that reads them as packed words does not survive it.
+ * HLSL code says by its views which arrays it reads so. -ERR_UNSUPPORTED with the reason where lifting cannot be done, or `narrow`
+ * changes nothing. A result need not compile. */
 int lift_context(const struct context *ctx, bool narrow, struct context **ret_lifted, struct err *e);
 
 /* For host.c: widens buffers, scalars and dynamic shared memory of a plan that the unchanged host code recorded.

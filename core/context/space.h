@@ -45,7 +45,8 @@ int space_new_check(const struct context *ctx, const struct facts *facts, const 
 int space_new_until(const struct context *ctx, const struct facts *facts, const struct params *fixed, const struct space_stop *stop,
 		    struct space **ret_space, struct err *e);
 void space_free(struct space *space);
-/* Whether the inputs in `fixed` (some or all) are of a declared size: check: sizes are never timed. -ERR_INPUT lists those that are. */
+/* Whether the inputs in `fixed` (some or all) are of a declared size: check: sizes are never timed. -ERR_INPUT lists those that
+ * are. */
 int space_declares(const struct context *ctx, const struct facts *facts, const struct params *fixed, struct err *e);
 
 size_t space_count(const struct space *space);

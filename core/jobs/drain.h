@@ -38,9 +38,9 @@ int drain_check(const char *folder, enum drain_state *ret_state, struct err *e);
 /* Writes the seal for what the folder holds now. Nobody may have the bundle's database open, except for DRAIN_RUNNING. */
 int drain_seal(const char *folder, enum drain_state state, struct err *e);
 
-/* Writes the jobs that are kept for another machine (or the one named; NULL: all) into a new bundle, in the order in which they were asked
- * for, but all jobs of one baseline behind its first. `report` gets a line per job.
- * Returns their number; 0: there is none, and nothing was written. -ERR_CONFLICT: the folder holds something already. */
+/* Writes the jobs that are kept for another machine (or the one named; NULL: all) into a new bundle, in the order in which they
+ * were asked for, but all jobs of one baseline behind its first. `report` gets a line per job. Returns their number; 0: there is
+ * none, and nothing was written. -ERR_CONFLICT: the folder holds something already. */
 int drain_export(struct db *home, const char *folder, const char *only, struct buf *report, struct err *e);
 
 /* What a merge did with the jobs of a bundle. */
@@ -52,8 +52,8 @@ struct drain_merged {
 	unsigned rows;      /* of evidence */
 };
 
-/* Takes the results of the jobs that ended in a bundle into the database, all or nothing; a second time is harmless. The bundle is only
- * read. `report` gets a line per job. -ERR_CONFLICT: not run, running now, or of another database; -ERR_IO: damaged. */
+/* Takes the results of the jobs that ended in a bundle into the database, all or nothing; a second time is harmless. The bundle is
+ * only read. `report` gets a line per job. -ERR_CONFLICT: not run, running now, or of another database; -ERR_IO: damaged. */
 int drain_merge(struct db *home, const char *folder, struct drain_merged *ret_merged, struct buf *report, struct err *e);
 
 #endif

@@ -1,5 +1,5 @@
-/* drain_evidence: the rows that a job of a bundle wrote (verdicts, measurements, metrics, pairs), taken into the database that the job is
- * from. Called by drain_merge.c, inside its transaction; see drain.h. */
+/* drain_evidence: the rows that a job of a bundle wrote (verdicts, measurements, metrics, pairs), taken into the database that the
+ * job is from. Called by drain_merge.c, inside its transaction; see drain.h. */
 #ifndef PEAKD_CORE_JOBS_DRAIN_EVIDENCE_H
 #define PEAKD_CORE_JOBS_DRAIN_EVIDENCE_H
 

@@ -1,5 +1,5 @@
-/* drain_merge: what came of a bundle's jobs is taken into the database that they are from: evidence by checkpoint hash, results by job
- * id; see drain.h. Everything happens in one transaction, so that a bundle is taken whole or not at all. */
+/* drain_merge: what came of a bundle's jobs is taken into the database that they are from: evidence by checkpoint hash, results by
+ * job id; see drain.h. Everything happens in one transaction, so that a bundle is taken whole or not at all. */
 #include "core/jobs/drain.h"
 
 #include <errno.h>

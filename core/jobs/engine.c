@@ -343,8 +343,8 @@ static int recover(struct engine *g, struct err *e)
 	if (rc >= 0)
 		rc = job_list(db, NULL, true, 0, &jobs, e);
 	if (rc >= 0 && interrupted && !later)
-		log_warning("%zu %s interrupted when the last daemon ended; `job_control` with action resume runs one again", interrupted,
-			    interrupted == 1 ? "job was" : "jobs were");
+		log_warning("%zu %s interrupted when the last daemon ended; `job_control` with action resume runs one again",
+			    interrupted, interrupted == 1 ? "job was" : "jobs were");
 	/* Listed newest first. */
 	for (size_t i = rc >= 0 ? jobs.count : 0; rc >= 0 && i > 0; i--) {
 		const struct job *j = &jobs.at[i - 1];

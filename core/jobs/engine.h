@@ -67,11 +67,13 @@ struct engine_submission {
  * the caller's, *ret_fresh says whether a job was made. */
 int engine_submit(struct engine *engine, struct db *db, const struct engine_submission *submission, char **ret_id, bool *ret_fresh,
 		  struct err *e);
-/* Jobs that are a part of another job have rows of their own and run on its thread. They are cancelled with it, and their progress and
- * what they spend count for it too. engine_child_begin writes one as running, for a transaction of the caller's; *ret_id: free(). */
+/* Jobs that are a part of another job have rows of their own and run on its thread. They are cancelled with it, and their progress
+ * and what they spend count for it too. engine_child_begin writes one as running, for a transaction of the caller's; *ret_id:
+ * free(). */
 int engine_child_begin(struct db *db, const struct engine_kind *kind, const void *request, char **ret_id, struct err *e);
-/* Runs it to its end and reads its result into an object that layout_init has set; the layout may be a part of the kind's own. One that has ended is only read, an interrupted one runs
- * again, and one that somebody else runs is waited for. Returns what the job ended with. */
+/* Runs it to its end and reads its result into an object that layout_init has set; the layout may be a part of the kind's own. One
+ * that has ended is only read, an interrupted one runs again, and one that somebody else runs is waited for. Returns what the job
+ * ended with. */
 int engine_child_run(struct engine_job *parent, const char *id, const struct layout *l, void *result, struct err *e);
 /* True for a queued job that is kept for another machine. */
 bool engine_is_later(const struct job *job);

@@ -80,7 +80,8 @@ static bool read_result(struct db *db, const char *job, const struct layout *l, 
 
 /* --- nodes ------------------------------------------------------------------------------------------------------------------ */
 
-/* Over the baseline at its own best or, where that was timed on another machine's copy or never, as it starts. The baseline itself is 1. */
+/* Over the baseline at its own best or, where that was timed on another machine's copy or never, as it starts. The baseline itself
+ * is 1. */
 static double over_baseline(const struct optimizer *o, const struct optimizer_size *s, bool root)
 {
 	double speedup = o->q->batch || !isfinite(s->speedup) ? s->start_speedup : s->speedup;

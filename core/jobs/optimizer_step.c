@@ -1,5 +1,5 @@
-/* optimizer_step: one decision, carried through by jobs of the kinds that people start by hand: transform, tune, profile. Each child's id is
- * in the decision's row before it runs, so a step that was cut off goes on where it was. See optimizer.h. */
+/* optimizer_step: one decision, carried through by jobs of the kinds that people start by hand: transform, tune, profile. Each
+ * child's id is in the decision's row before it runs, so a step that was cut off goes on where it was. See optimizer.h. */
 #include "core/jobs/optimizer.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@
 #include "core/record/job.h"
 #include "core/record/store.h"
 
-/* 24 configurations find 90 % of a space's best speed in the median (bench/results/tuner-simulate.json has the curves); what becomes the
- * answer can be tuned further by hand. */
+/* 24 configurations find 90 % of a space's best speed in the median (bench/results/tuner-simulate.json has the curves); what
+ * becomes the answer can be tuned further by hand. */
 enum { TUNE = 24, NOTE_MAX = 4000 };
 
 struct transformed {
@@ -118,7 +118,8 @@ static void judge_tuned(const struct optimizer_tuned *t, struct decision *d)
 								    : DECISION_UNCLEAR;
 }
 
-/* The same by joules, against what the parent needed. They are no pairs and have no interval: what differs by less than 1 % is the same. */
+/* The same by joules, against what the parent needed. They are no pairs and have no interval: what differs by less than 1 % is the
+ * same. */
 static void judge_weighed(const struct optimizer *o, const struct optimizer_tuned *t, struct decision *d)
 {
 	int at = graph_find(&o->graph, d->checkpoint);
@@ -261,7 +262,8 @@ static json_t *transform_request(const struct optimizer *o, const struct decisio
 	return request;
 }
 
-/* The same code, but made of the same checkpoint by an earlier search: it is right already, and this search has yet to learn its time. */
+/* The same code, but made of the same checkpoint by an earlier search: it is right already, and this search has yet to learn its
+ * time. */
 static bool is_new_here(const struct optimizer *o, const struct decision *d, int64_t same)
 {
 	struct checkpoint c;

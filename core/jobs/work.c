@@ -11,8 +11,8 @@
 #include "core/record/measurement.h"
 
 const struct engine_kind *const work_kinds[] = {
-	&work_validate, &work_tune, &work_compare, &work_profile,  &work_transform,
-	&work_submit,   &work_edit, &work_draft,   &work_optimize, &work_pytorch,  NULL,
+	&work_validate, &work_tune,     &work_compare, &work_profile, &work_transform, &work_submit, &work_edit,
+	&work_draft,    &work_optimize, &work_pytorch, NULL,
 };
 
 const struct engine_kind *work_kind(const char *name)
@@ -209,8 +209,8 @@ int work_best(struct db *db, const struct lineage *l, const struct facts *facts,
 	} else if (only_one(l, facts, size, ret_params)) {
 		rc = 0;
 	} else {
-		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no timed configuration at %s: tune it first",
-			     (long long)l->id, text);
+		rc = err_set(e, ERR_NOT_FOUND, "checkpoint %lld has no timed configuration at %s: tune it first", (long long)l->id,
+			     text);
 	}
 	free(text);
 	return rc;

@@ -47,13 +47,13 @@ struct work_tune_step {
 	const char *workflow, *device; /* NULL or "" as in work_subject */
 	int64_t budget;                /* configurations; 0: the tune tool's default */
 };
-/* Tunes a checkpoint and times it in pairs with its parent. Where it is not faster and is the workflow's head, the head goes back to the
- * parent. */
+/* Tunes a checkpoint and times it in pairs with its parent. Where it is not faster and is the workflow's head, the head goes back
+ * to the parent. */
 int work_tune_step(struct engine_job *job, const struct work_tune_step *step, struct work_tuned *result, struct err *e);
 /* Whether a request's `keep` says so. */
 bool work_keep_faster(const char *keep);
-/* Only what was timed can be compared with: an error where a size of this checkpoint is not tuned, -ERR_UNSUPPORTED where the device only
- * compiles. */
+/* Only what was timed can be compared with: an error where a size of this checkpoint is not tuned, -ERR_UNSUPPORTED where the
+ * device only compiles. */
 int work_keep_check(struct engine_job *job, const struct lineage *l, const struct facts *facts, struct err *e);
 
 /* --- what kinds share ------------------------------------------------------------------------------------------------------- */
@@ -94,8 +94,8 @@ struct work_sizes {
 	size_t count;
 };
 
-/* The sizes that `text` names (one assignment, a partial one is fine), or all that the context declares when it is NULL or "". What is
- * timed on a device must be declared; facts NULL: measured elsewhere, where any size will do. */
+/* The sizes that `text` names (one assignment, a partial one is fine), or all that the context declares when it is NULL or "". What
+ * is timed on a device must be declared; facts NULL: measured elsewhere, where any size will do. */
 int work_sizes_list(const char *text, const struct context *ctx, const struct facts *facts, struct work_sizes *ret_sizes,
 		    struct err *e);
 void work_sizes_fini(struct work_sizes *s);
@@ -111,8 +111,8 @@ struct work_known {
 	const char *applying; /* the transformation, whose notes come first; NULL */
 	const char *without;  /* names of what to leave out, "profile", "history" and "knowledge"; NULL: nothing */
 };
-/* The best times, what the last profile found, what was tried on this line and what came of it, and the notes that fit: a few lines of
- * Markdown (work_known.c); free(), NULL: nothing is known. */
+/* The best times, what the last profile found, what was tried on this line and what came of it, and the notes that fit: a few lines
+ * of Markdown (work_known.c); free(), NULL: nothing is known. */
 int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e);
 
 #endif

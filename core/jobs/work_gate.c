@@ -47,8 +47,8 @@ static char *essence(const struct context *ctx)
 	return text;
 }
 
-/* Whether another checkpoint with the same baseline has this code. Drafts do not count, since what was only compiled may well be judged
- * now; but a baseline is right by definition. */
+/* Whether another checkpoint with the same baseline has this code. Drafts do not count, since what was only compiled may well be
+ * judged now; but a baseline is right by definition. */
 static int compare_with(struct work_gate *g, const struct checkpoint *c, int64_t root, const char *code, struct err *e)
 {
 	struct lineage other;

@@ -1,5 +1,6 @@
-/* work_gate: what looks at a model's code before a device spends time on it: code that a checkpoint has already is not judged again, and a
- * reviewer may reject code. It stands in front of another judge. Used by work_transform where an optimizing search asks for it. */
+/* work_gate: what looks at a model's code before a device spends time on it: code that a checkpoint has already is not judged
+ * again, and a reviewer may reject code. It stands in front of another judge. Used by work_transform where an optimizing search
+ * asks for it. */
 #ifndef PEAKD_CORE_JOBS_WORK_GATE_H
 #define PEAKD_CORE_JOBS_WORK_GATE_H
 

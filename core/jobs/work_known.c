@@ -1,5 +1,5 @@
-/* work_known: what a model is told of the checkpoint that it transforms, as a few lines of Markdown: the best times, the last profile, what
- * was tried on this line of checkpoints, and the notes that fit; see work.h. */
+/* work_known: what a model is told of the checkpoint that it transforms, as a few lines of Markdown: the best times, the last
+ * profile, what was tried on this line of checkpoints, and the notes that fit; see work.h. */
 #include "core/jobs/work.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* work_optimize: the job behind the optimize tool: asks a policy what comes next, has it done, and stops by budget or when a roof is near.
- * Its state is rows alone (optimizer.h), so that it can be killed at any time. See work.h. */
+/* work_optimize: the job behind the optimize tool: asks a policy what comes next, has it done, and stops by budget or when a roof
+ * is near. Its state is rows alone (optimizer.h), so that it can be killed at any time. See work.h. */
 #include "core/jobs/optimizer.h"
 
 #include <math.h>
@@ -335,8 +335,8 @@ static int find_policy(const char *name, const struct policy **ret_policy, struc
 	return rc;
 }
 
-/* The search of an earlier job, which must have begun at this checkpoint, and in which nobody else decides now. What was decided since this
- * job was asked for is its own: it was killed, and runs again. */
+/* The search of an earlier job, which must have begun at this checkpoint, and in which nobody else decides now. What was decided
+ * since this job was asked for is its own: it was killed, and runs again. */
 static int inherit(struct optimizer *o, struct err *e)
 {
 	struct job is;

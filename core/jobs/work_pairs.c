@@ -111,7 +111,8 @@ static int compare(struct engine_job *job, const struct work_pairs_request *q, c
 	return err_if_cancelled(&why, e);
 }
 
-/* The joules that are shown beside the winner's time. Last, because a device that has worked for long may be slowed down for a while. */
+/* The joules that are shown beside the winner's time. Last, because a device that has worked for long may be slowed down for a
+ * while. */
 static int weigh(struct engine_job *job, const struct work_pairs_request *q, struct err *e)
 {
 	struct eval ev = work_eval(job);

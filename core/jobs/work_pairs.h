@@ -13,9 +13,9 @@ struct work_pairs_request {
 	bool missing; /* only what is not recorded yet */
 };
 
-/* The winner's energy is recorded last, where the device has a counter. With the baseline at its own best and with the parameters that its tuning starts with, and with the parent at its best, where
- * these are known and another configuration: a few hundred milliseconds each, shown as progress. One that cannot be compared
- * stays so. Negative only when the job is cancelled. */
+/* The winner's energy is recorded last, where the device has a counter. With the baseline at its own best and with the parameters
+ * that its tuning starts with, and with the parent at its best, where these are known and another configuration: a few hundred
+ * milliseconds each, shown as progress. One that cannot be compared stays so. Negative only when the job is cancelled. */
 int work_pairs(struct engine_job *job, const struct work_pairs_request *request, struct err *e);
 
 #endif

@@ -1,6 +1,6 @@
-/* work_pytorch: the job behind `compare A pytorch`: a checkpoint with a Python reference beside PyTorch running that reference, in the ways
- * that PyTorch has (eager, compile, max-autotune), and the speed of light. Kernel and PyTorch take turns in blocks, in two processes under one
- * lease of the device. Each way becomes a comparison row with PyTorch as the library. See work.h. */
+/* work_pytorch: the job behind `compare A pytorch`: a checkpoint with a Python reference beside PyTorch running that reference, in
+ * the ways that PyTorch has (eager, compile, max-autotune), and the speed of light. Kernel and PyTorch take turns in blocks, in two
+ * processes under one lease of the device. Each way becomes a comparison row with PyTorch as the library. See work.h. */
 #include "core/jobs/work.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* knowledge: which notes (note.h) fit a checkpoint on a device, and what peakd measured of their advice. An application counts for a note
- * when the note suggests its transformation, and no profile of the parent says that the symptom was absent. Advice that was refuted three times
- * on a class of devices is no longer offered there. Used by prompts, by `profile`, by `peakd knowledge` and by core/optimize. */
+/* knowledge: which notes (note.h) fit a checkpoint on a device, and what peakd measured of their advice. An application counts for
+ * a note when the note suggests its transformation, and no profile of the parent says that the symptom was absent. Advice that was
+ * refuted three times on a class of devices is no longer offered there. Used by prompts, by `profile`, by `peakd knowledge` and by
+ * core/optimize. */
 #ifndef PEAKD_CORE_KNOWLEDGE_KNOWLEDGE_H
 #define PEAKD_CORE_KNOWLEDGE_KNOWLEDGE_H
 

@@ -53,17 +53,18 @@ struct notes {
 	size_t count;
 };
 
-/* All *.md of the folders, by name; the first folder that has a name counts. Missing folders and NULLs are passed over. -ERR_INPUT names
- * file and line. */
+/* All *.md of the folders, by name; the first folder that has a name counts. Missing folders and NULLs are passed over. -ERR_INPUT
+ * names file and line. */
 int note_read(const char *const *folders, size_t folder_count, struct notes *ret_notes, struct err *e);
 void note_fini(struct notes *n);
 /* By its name, with or without NOTE_PREFIX. NULL: there is none. Borrowed. */
 const struct note *note_find(const struct notes *n, const char *name);
 
-/* Whether `device:` covers a device: any, gpu, cpu, a backend ("cuda"), a device class ("sm_90", "gfx90a"), or "sm_80+" for this one and all
- * later ones. */
+/* Whether `device:` covers a device: any, gpu, cpu, a backend ("cuda"), a device class ("sm_90", "gfx90a"), or "sm_80+" for this
+ * one and all later ones. */
 bool note_fits_device(const struct note *n, const struct facts *facts);
-/* The class that devices share what was measured on them: "cpu", "sm_90", "gfx90a"; the product's name where nothing else is known. */
+/* The class that devices share what was measured on them: "cpu", "sm_90", "gfx90a"; the product's name where nothing else is
+ * known. */
 enum { NOTE_CLASS = FACTS_TEXT };
 const char *note_device_class(const struct facts *facts, char text[NOTE_CLASS]);
 

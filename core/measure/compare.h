@@ -38,8 +38,8 @@ struct compare_request {
 /* The geometric mean of n >= 2 ratios and its 95 % interval (Student's t), from their natural logarithms. */
 void compare_interval(const double *logs, size_t n, double *ret_ratio, double *ret_low, double *ret_high);
 
-/* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then. -ERR_UNSUPPORTED
- * when they are to be weighed and the device gives no joules; the row of their times is kept. */
+/* ret_paired owned by the caller (trial_paired_fini). -ERR_WRONG when either gives wrong outputs: there is no verdict then.
+ * -ERR_UNSUPPORTED when they are to be weighed and the device gives no joules; the row of their times is kept. */
 int compare_run(const struct eval *ev, struct compare_request *request, struct db *db, const char *job,
 		struct trial_paired *ret_paired, struct err *e);
 /* What one row compares; all borrowed. */

@@ -1,6 +1,6 @@
-/* difference: what changed between two profiles: figures of compiler, interpreter and counters, and the times of kernels. What follows
- * from an execution's time alone is left out, because two medians of separate runs say less than a comparison in pairs (compare.h).
- * Called for the profile tool and for prompts. */
+/* difference: what changed between two profiles: figures of compiler, interpreter and counters, and the times of kernels. What
+ * follows from an execution's time alone is left out, because two medians of separate runs say less than a comparison in pairs
+ * (compare.h). Called for the profile tool and for prompts. */
 #ifndef PEAKD_CORE_MEASURE_DIFFERENCE_H
 #define PEAKD_CORE_MEASURE_DIFFERENCE_H
 

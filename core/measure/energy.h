@@ -1,6 +1,6 @@
-/* energy: joules beside times: the energy of one execution, two configurations weighed alternately, and the score of a measurement under an
- * objective. What a device without a counter cannot give is said in words. Called by core/measure/compare, core/tune, core/jobs and
- * core/optimize. */
+/* energy: joules beside times: the energy of one execution, two configurations weighed alternately, and the score of a measurement
+ * under an objective. What a device without a counter cannot give is said in words. Called by core/measure/compare, core/tune,
+ * core/jobs and core/optimize. */
 #ifndef PEAKD_CORE_MEASURE_ENERGY_H
 #define PEAKD_CORE_MEASURE_ENERGY_H
 
@@ -11,13 +11,13 @@
 
 struct db;
 
-/* 0 where peakd can read an energy counter of such devices (the driver may still lack one), else -ERR_UNSUPPORTED with what to do. `what`
- * needs the joules: "objective edp". */
+/* 0 where peakd can read an energy counter of such devices (the driver may still lack one), else -ERR_UNSUPPORTED with what to do.
+ * `what` needs the joules: "objective edp". */
 int energy_need(const struct facts *facts, const char *what, struct err *e);
 /* "energy" and "edp" are weighed; NULL, "" and "time" are not. -ERR_INPUT for another word. */
 int energy_weighs(const char *objective, bool *ret_weighs, struct err *e);
-/* What a search minimizes, of a measured configuration: "time" (or NULL or "") in ns, "energy" in J, "edp" (energy x time) in J s. NAN where
- * it is not known, and for any other objective. */
+/* What a search minimizes, of a measured configuration: "time" (or NULL or "") in ns, "energy" in J, "edp" (energy x time) in J s.
+ * NAN where it is not known, and for any other objective. */
 double energy_score(const char *objective, double time_ns, double joules);
 /* One configuration. All borrowed. */
 struct energy_subject {
@@ -34,8 +34,8 @@ int energy_record(const struct eval *ev, const struct energy_subject *s, struct 
 #define ENERGY_MATCHED 0.01 /* times that differ by no more are matched */
 enum { ENERGY_ALTERNATIONS = 10 };
 
-/* Weighs two trials of one worker alternately, B relative to A; both were prepared and executed. times: B's time / A's of timed pairs. A window
- * that is too short or has no joules is -ERR_UNSUPPORTED. comparison_weighing_fini. */
+/* Weighs two trials of one worker alternately, B relative to A; both were prepared and executed. times: B's time / A's of timed
+ * pairs. A window that is too short or has no joules is -ERR_UNSUPPORTED. comparison_weighing_fini. */
 int energy_pair(struct trial *a, struct trial *b, const char *objective, double times, struct weighing *ret_weighing,
 		struct err *e);
 /* Ratio, its interval (compare_interval) and the verdict from the natural logarithms of n >= 2 ratios. */

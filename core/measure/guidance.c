@@ -238,7 +238,8 @@ static void add_resources(const struct figures *f, struct buf *out)
 }
 
 /* "- since its parent's profile: registers 32 → 64, …" where both were profiled on the device. */
-static int add_changes(struct db *db, int64_t checkpoint, const char *device, const struct figures *now, struct buf *out, struct err *e)
+static int add_changes(struct db *db, int64_t checkpoint, const char *device, const struct figures *now, struct buf *out,
+		       struct err *e)
 {
 	enum { TOLD = 6 };
 	struct checkpoint c;
@@ -265,7 +266,8 @@ static int add_changes(struct db *db, int64_t checkpoint, const char *device, co
 	return rc;
 }
 
-int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text, struct err *e)
+int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text,
+		    struct err *e)
 {
 	struct profile_result r = { .class = NULL };
 	struct buf out = BUF_INIT;

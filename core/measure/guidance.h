@@ -27,8 +27,9 @@ void guidance_ask(const struct advisors *advisors, struct profile_result *io_res
 
 /* Times of kernels are kept as metrics of this prefix. */
 #define GUIDANCE_KERNEL "kernel."
-/* What the last profile of this checkpoint on this device (its UUID) found, as Markdown for a model or a person. free(); NULL: it was
- * never profiled there. */
-int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text, struct err *e);
+/* What the last profile of this checkpoint on this device (its UUID) found, as Markdown for a model or a person. free(); NULL: it
+ * was never profiled there. */
+int guidance_recall(struct db *db, int64_t checkpoint, const char *device, const struct advisors *advisors, char **ret_text,
+		    struct err *e);
 
 #endif

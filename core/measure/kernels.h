@@ -19,7 +19,8 @@ struct kernel_profiles {
 	size_t count;
 };
 
-/* Times the operations of the plan where there are several; times[] get NAN where that cannot be done. cold_ns: of one execution. */
+/* Times the operations of the plan where there are several; times[] get NAN where that cannot be done. cold_ns: of one
+ * execution. */
 int kernels_time(struct trial *t, double cold_ns, struct kernel_profiles *ret_kernels, struct err *e);
 void kernels_fini(struct kernel_profiles *k);
 /* Adds what the counters say, and the figures of the longest kernel. */

@@ -1,6 +1,6 @@
-/* probe: what if loads, stores or barriers were free? A kernel is rewritten so that they nearly are, and timed in pairs with the kernel
- * itself. Its results are wrong, so a probe is never a checkpoint, a measurement or a figure to quote: it only tells where time goes.
- * Called by profile.c. */
+/* probe: what if loads, stores or barriers were free? A kernel is rewritten so that they nearly are, and timed in pairs with the
+ * kernel itself. Its results are wrong, so a probe is never a checkpoint, a measurement or a figure to quote: it only tells where
+ * time goes. Called by profile.c. */
 #ifndef PEAKD_CORE_MEASURE_PROBE_H
 #define PEAKD_CORE_MEASURE_PROBE_H
 

@@ -1,5 +1,5 @@
-/* roofline: a picture of where a kernel stands below its device's measured ceilings: operations a second over operations for each byte,
- * both logarithmic. Called for `peakd profile --svg`. */
+/* roofline: a picture of where a kernel stands below its device's measured ceilings: operations a second over operations for each
+ * byte, both logarithmic. Called for `peakd profile --svg`. */
 #ifndef PEAKD_CORE_MEASURE_ROOFLINE_H
 #define PEAKD_CORE_MEASURE_ROOFLINE_H
 

@@ -1,5 +1,5 @@
-/* sass: what NVIDIA's disassembler shows of a compiled kernel: how many instructions of which kind, how wide its loads and stores are,
- * and at which source lines it spills. nvdisasm comes with the CUDA toolkit; it is an inspection tool, no compiler. Called by
+/* sass: what NVIDIA's disassembler shows of a compiled kernel: how many instructions of which kind, how wide its loads and stores
+ * are, and at which source lines it spills. nvdisasm comes with the CUDA toolkit; it is an inspection tool, no compiler. Called by
  * kernels.c. */
 #ifndef PEAKD_CORE_MEASURE_SASS_H
 #define PEAKD_CORE_MEASURE_SASS_H

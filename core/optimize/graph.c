@@ -37,7 +37,8 @@ enum graph_strategy graph_strategy_of(const char *text)
 	return GRAPH_RESOURCES;
 }
 
-/* A kernel at the copy ceiling does not gain from faster arithmetic, nor one at the arithmetic ceiling from another order of loads. */
+/* A kernel at the copy ceiling does not gain from faster arithmetic, nor one at the arithmetic ceiling from another order of
+ * loads. */
 bool graph_pays(enum advice_class class, enum graph_strategy strategy)
 {
 	static const unsigned mask[ADVICE_CLASSES] = {

@@ -1,6 +1,6 @@
-/* graph: what a search for faster code knows: checkpoints with the times that pairs gave, what may be tried on each, and what was tried.
- * core/jobs/work_optimize fills one from rows, landscape.h makes one up; policies (policy.h) only read it. Speed-ups are natural
- * logarithms here, so that they add up and a loss weighs as much as the gain that undoes it. */
+/* graph: what a search for faster code knows: checkpoints with the times that pairs gave, what may be tried on each, and what was
+ * tried. core/jobs/work_optimize fills one from rows, landscape.h makes one up; policies (policy.h) only read it. Speed-ups are
+ * natural logarithms here, so that they add up and a loss weighs as much as the gain that undoes it. */
 #ifndef PEAKD_CORE_OPTIMIZE_GRAPH_H
 #define PEAKD_CORE_OPTIMIZE_GRAPH_H
 
@@ -93,8 +93,8 @@ void graph_tally(struct graph *g);
 void graph_fini(struct graph *g);
 
 int graph_find(const struct graph *g, int64_t checkpoint);
-/* The option that is to be tried next: what did not fail above yet, then guidance, then plans by what they expect, then the library;
- * `strategies` is a mask of 1 << enum graph_strategy. Negative: all were tried. */
+/* The option that is to be tried next: what did not fail above yet, then guidance, then plans by what they expect, then the
+ * library; `strategies` is a mask of 1 << enum graph_strategy. Negative: all were tried. */
 int graph_untried(const struct graph *g, int node, unsigned strategies, enum graph_source worst);
 /* Below or at `node`? */
 bool graph_is_below(const struct graph *g, int at, int node);

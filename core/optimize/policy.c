@@ -7,8 +7,8 @@
 #include "base/mem.h"
 
 /* A node is asked about twice at most: five plans each are more than the experiments that a node gets. A node is dead after three
- * failures without a success, which is one more than a transformation's own repairs of wrong code; or when it is 4 times slower than the
- * best: the recorded step split-precision is 2.7 times slower than the baseline, and the steps behind it pay for that. */
+ * failures without a success, which is one more than a transformation's own repairs of wrong code; or when it is 4 times slower
+ * than the best: the recorded step split-precision is 2.7 times slower than the baseline, and the steps behind it pay for that. */
 enum { QUESTIONS = 2, FAILURES = 3 };
 #define FAR_BEHIND 1.386 /* ln 4 */
 
@@ -64,7 +64,8 @@ void policy_stop(struct policy_choice *c, char *take_why)
 	c->reason = take_why;
 }
 
-/* An option that did not fail above; else a question (-1), as long as the node was asked about less than twice; else one that failed. */
+/* An option that did not fail above; else a question (-1), as long as the node was asked about less than twice; else one that
+ * failed. */
 static int find_expansion(const struct graph *g, int node, unsigned strategies)
 {
 	const struct graph_node *n = &g->nodes[node];

@@ -1,6 +1,6 @@
-/* policy: which experiment comes next. A policy is a pure function of a graph: the same graph gives the same choice, so a search that was
- * killed goes on as it would have. Each is one file policy_NAME.c and one line of policy_table. Called by core/jobs/work_optimize with
- * recorded graphs and by landscape.c with made ones. */
+/* policy: which experiment comes next. A policy is a pure function of a graph: the same graph gives the same choice, so a search
+ * that was killed goes on as it would have. Each is one file policy_NAME.c and one line of policy_table. Called by
+ * core/jobs/work_optimize with recorded graphs and by landscape.c with made ones. */
 #ifndef PEAKD_CORE_OPTIMIZE_POLICY_H
 #define PEAKD_CORE_OPTIMIZE_POLICY_H
 
@@ -39,8 +39,8 @@ void policy_try(const struct graph *g, struct policy_choice *c, int node, int op
 void policy_try_text(struct policy_choice *c, int node, const char *text, char *take_why);
 void policy_ask(struct policy_choice *c, int node, int reference, char *take_why);
 void policy_stop(struct policy_choice *c, char *take_why);
-/* Something new at this node, in order: what guidance suggests, the model's plans, a question for plans, the library, a second question.
- * False: there is nothing. `why` says why this node. */
+/* Something new at this node, in order: what guidance suggests, the model's plans, a question for plans, the library, a second
+ * question. False: there is nothing. `why` says why this node. */
 bool policy_expand(const struct graph *g, struct policy_choice *c, int node, unsigned strategies, const char *why);
 /* Whether policy_expand would find something. */
 bool policy_can_expand(const struct graph *g, int node, unsigned strategies);

@@ -1,13 +1,14 @@
-/* policy_bandit: after KernelBand (arXiv 2511.18868): one arm for each cluster of kernels and strategy, not for each kernel; what limits a
- * cluster masks the strategies that cannot pay. Its clusters and constants were not in the text that was read. */
+/* policy_bandit: after KernelBand (arXiv 2511.18868): one arm for each cluster of kernels and strategy, not for each kernel; what
+ * limits a cluster masks the strategies that cannot pay. Its clusters and constants were not in the text that was read. */
 #include "core/optimize/policy.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 
-/* Clusters are the class by the roofline, and whether the gain is at least half of the best one's: both are measured, and ten clusters are
- * few enough to learn at 40 experiments. UCB1's exploration (Auer and others 2002) is halved, since rewards above 1 are rare. */
+/* Clusters are the class by the roofline, and whether the gain is at least half of the best one's: both are measured, and ten
+ * clusters are few enough to learn at 40 experiments. UCB1's exploration (Auer and others 2002) is halved, since rewards above 1
+ * are rare. */
 enum { BANDS = 2, CLUSTERS = (ADVICE_CLASSES + 1) * BANDS };
 #define C 0.7
 

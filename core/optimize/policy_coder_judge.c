@@ -1,5 +1,5 @@
-/* policy_coder_judge: CudaForge's two roles with the AI CUDA Engineer's soft verification: the fastest checkpoint is changed, and a reviewer
- * who has not written the code reads it before device time is spent. */
+/* policy_coder_judge: CudaForge's two roles with the AI CUDA Engineer's soft verification: the fastest checkpoint is changed, and a
+ * reviewer who has not written the code reads it before device time is spent. */
 #include "core/optimize/policy.h"
 
 static void next(const struct graph *g, struct policy_choice *c)

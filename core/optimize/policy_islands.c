@@ -1,13 +1,13 @@
-/* policy_islands: after PIKE (arXiv 2511.16964): islands take turns, each improves its own best, code that failed is mended before anything
- * else, and now and then an island learns from another one's best. */
+/* policy_islands: after PIKE (arXiv 2511.16964): islands take turns, each improves its own best, code that failed is mended before
+ * anything else, and now and then an island learns from another one's best. */
 #include "core/optimize/policy.h"
 
 #include <math.h>
 
 #include "base/mem.h"
 
-/* Three islands and an exchange every fourth turn: PIKE's sizes are for thousands of calls; these fit 10 to 40. Mending comes once, since the
- * transformation's own repairs have been used up by then. */
+/* Three islands and an exchange every fourth turn: PIKE's sizes are for thousands of calls; these fit 10 to 40. Mending comes once,
+ * since the transformation's own repairs have been used up by then. */
 enum { ISLANDS = 3, EXCHANGE = 4 };
 
 /* By the place of the line's first step; the start belongs to all. */

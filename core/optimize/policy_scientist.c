@@ -1,5 +1,5 @@
-/* policy_scientist: GPU Kernel Scientist (arXiv 2506.20807): a base and a reference, five plans out of ten avenues, three experiments: the
- * most innovative plan, the one of the highest maximum, then the highest minimum of those left. */
+/* policy_scientist: GPU Kernel Scientist (arXiv 2506.20807): a base and a reference, five plans out of ten avenues, three
+ * experiments: the most innovative plan, the one of the highest maximum, then the highest minimum of those left. */
 #include "core/optimize/policy.h"
 
 #include <math.h>

@@ -1,11 +1,11 @@
-/* policy_tree: Monte Carlo tree search as KernelPro (2026) names its parts: UCT (Kocsis, Szepesvari 2006), polynomial progressive widening
- * (Auger and others 2013), the logarithm of the speed-up as reward, dead ends pruned. Its constants were not published. */
+/* policy_tree: Monte Carlo tree search as KernelPro (2026) names its parts: UCT (Kocsis, Szepesvari 2006), polynomial progressive
+ * widening (Auger and others 2013), the logarithm of the speed-up as reward, dead ends pruned. Its constants were not published. */
 #include "core/optimize/policy.h"
 
 #include <math.h>
 
-/* Chosen on 300 made landscapes other than those that are reported (docs/optimize.md). C from 0.02 to 0.4 and WIDEN of 2 or 4 differ little
- * there: 31.0 to 33.5 % of regret after 24 calls. Rewards are scaled to the best one. */
+/* Chosen on 300 made landscapes other than those that are reported (docs/optimize.md). C from 0.02 to 0.4 and WIDEN of 2 or 4
+ * differ little there: 31.0 to 33.5 % of regret after 24 calls. Rewards are scaled to the best one. */
 #define C 0.1
 #define WIDEN 2.0
 #define ALPHA 0.5
@@ -37,7 +37,8 @@ static double value_below(const struct graph *g, int node, double scale)
 	return n->best / scale + explore(g->nodes[n->parent].visits, n->visits);
 }
 
-/* A new child of the node itself starts from its own gain. Without this arm a first child that is slow would be followed for good. */
+/* A new child of the node itself starts from its own gain. Without this arm a first child that is slow would be followed for
+ * good. */
 static double value_here(const struct graph *g, int node, double scale)
 {
 	const struct graph_node *n = &g->nodes[node];

@@ -1,5 +1,5 @@
-/* question: what an optimizing search asks a model beside code: plans for a checkpoint, and a review of changed code. Pure: prompts out of
- * contexts, plans out of answers. Called by core/jobs/work_optimize and core/jobs/work_transform. */
+/* question: what an optimizing search asks a model beside code: plans for a checkpoint, and a review of changed code. Pure: prompts
+ * out of contexts, plans out of answers. Called by core/jobs/work_optimize and core/jobs/work_transform. */
 #ifndef PEAKD_CORE_OPTIMIZE_QUESTION_H
 #define PEAKD_CORE_OPTIMIZE_QUESTION_H
 

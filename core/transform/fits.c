@@ -1,4 +1,5 @@
-/* fits: see fits.h. What a kernel does is read off its text, without comments and strings: that is enough to choose what to offer. */
+/* fits: see fits.h. What a kernel does is read off its text, without comments and strings: that is enough to choose what to
+ * offer. */
 #include "core/transform/fits.h"
 
 #include <ctype.h>

@@ -32,8 +32,8 @@ char *fits_next_launch(const char **io_host);
 
 /* Whether a condition can be read. -ERR_INPUT without file and line. */
 int fits_condition_check(const char *condition, struct err *e);
-/* Whether the transformation can be applied next: -ERR_INPUT with one sentence that says why not. `applied` are the transformations that
- * led to the context. */
+/* Whether the transformation can be applied next: -ERR_INPUT with one sentence that says why not. `applied` are the transformations
+ * that led to the context. */
 int fits_check(const struct fits *f, const struct transformation *t, const char *const *applied, size_t applied_count,
 	       struct err *e);
 

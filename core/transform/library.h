@@ -39,8 +39,9 @@ struct library_offers {
 	size_t count;   /* all */
 	size_t offered; /* those without why_not */
 };
-/* The one answer to "what may be offered for this context on this device": every transformation that fits it (fits_check), less those in
- * `applied`, which led to the context. `facts` NULL: no device is chosen, and conditions on it hold. library_offers_fini. */
+/* The one answer to "what may be offered for this context on this device": every transformation that fits it (fits_check), less
+ * those in `applied`, which led to the context. `facts` NULL: no device is chosen, and conditions on it hold.
+ * library_offers_fini. */
 void library_offers(const struct library *lib, const struct context *ctx, const struct facts *facts, const char *const *applied,
 		    size_t applied_count, struct library_offers *ret_offers);
 void library_offers_fini(struct library_offers *o);

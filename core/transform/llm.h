@@ -34,8 +34,8 @@ struct llm;
 /* -ERR_INPUT for a config that cannot work (no model, no URL, another scheme than http or https, a named key that is
  * not there); nothing is connected yet. */
 int llm_new(const struct llm_config *config, struct llm **ret_llm, struct err *e);
-/* The header "traceparent" of its requests, consumed, NULL: none; and what their spans are a part of, which gives another header where it is
- * collected. Before the first call. */
+/* The header "traceparent" of its requests, consumed, NULL: none; and what their spans are a part of, which gives another header
+ * where it is collected. Before the first call. */
 struct span;
 void llm_trace(struct llm *llm, char *take_traceparent, const struct span *span);
 void llm_free(struct llm *llm);

@@ -42,8 +42,8 @@ struct models_open {
  * independent tries of the same transformation on the same checkpoint, from 1: recordings of the second and later ones are in
  * the folder `try-N` below the first one's. -ERR_NOT_FOUND lists the names and says how to add one. */
 int models_open(struct models *m, const char *name, unsigned attempt, struct models_open *ret_open, struct err *e);
-/* Its calls say what they are a part of: a traceparent (W3C Trace Context) as a header, consumed, NULL: nothing; where `span` is collected,
- * a span of its own instead, which becomes a part of that. */
+/* Its calls say what they are a part of: a traceparent (W3C Trace Context) as a header, consumed, NULL: nothing; where `span` is
+ * collected, a span of its own instead, which becomes a part of that. */
 struct span;
 void models_trace(struct models_open *open, char *take_traceparent, const struct span *span);
 void models_close(struct models_open *open);

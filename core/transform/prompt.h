@@ -40,14 +40,14 @@ struct hash prompt_hash(const struct prompt *p);
 /* Region of more than this many lines may be answered with search/replace blocks at the first try. */
 enum { PROMPT_LONG_REGION = 300 };
 
-/* The first two turns for step `step` of pass `pass` (0-based) on the context as it is now. `facts` may be NULL (no
- * device chosen), and `profile` (what is known of the kernel, as Markdown below a heading of the first level). `p` must be empty. */
+/* The first two turns for step `step` of pass `pass` (0-based) on the context as it is now. `facts` may be NULL (no device chosen),
+ * and `profile` (what is known of the kernel, as Markdown below a heading of the first level). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
 		  const struct facts *facts, const char *profile);
 /* Appends to the last turn that a plan may be the answer, and what one looks like. */
 void prompt_offer_plan(struct prompt *p);
-/* The system turn that every question about a context begins with: the rules of contexts and of the backend's language, and the device
- * (NULL: none is chosen). */
+/* The system turn that every question about a context begins with: the rules of contexts and of the backend's language, and the
+ * device (NULL: none is chosen). */
 void prompt_add_system(struct prompt *p, const char *backend, const struct facts *facts);
 /* The info string of a region's fence for a backend: "cuda", "lua host", "macros". Static storage or `backend`. */
 const char *prompt_region_fence(enum region region, const char *backend);

@@ -98,8 +98,9 @@ const char *transform_plan(const struct transform *x);
 /* The transformation that an exchange belongs to: the sentence, where a plan has taken its place since. Borrowed. */
 const struct transformation *transform_asked(const struct transform *x, const struct model_key *key);
 
-/* Feeds one answer; a sentence may be answered with a plan, which takes its place. 0 also when the answer is unusable: then the state is ASK again with feedback (or STUCK), and
- * *ret_outcome (may be NULL) and x->last say why. -ERR_CONFLICT in another state. */
+/* Feeds one answer; a sentence may be answered with a plan, which takes its place. 0 also when the answer is unusable: then the
+ * state is ASK again with feedback (or STUCK), and *ret_outcome (may be NULL) and x->last say why. -ERR_CONFLICT in another
+ * state. */
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
 		   struct err *e);
 /* In JUDGE: judges the pass as its `expect:` says and moves on: next pass, repair, fresh sample, done or stuck.

@@ -76,8 +76,9 @@ int transformation_parse(const char *text, const char *where, struct transformat
 int transformation_of_text(const char *text, struct transformation **ret_t, struct err *e);
 /* A sentence, which a model may answer with a plan (transformation_of_plan) in place of the region. */
 bool transformation_may_plan(const struct transformation *t);
-/* The plan that a model wrote for a sentence: a transformation's file without a name; it is called "plan-" and 12 digits of its hash, and
- * keeps the sentence in a comment. -ERR_INPUT when it cannot be read, or asks for what only a person may: excluded input sizes. */
+/* The plan that a model wrote for a sentence: a transformation's file without a name; it is called "plan-" and 12 digits of its
+ * hash, and keeps the sentence in a comment. -ERR_INPUT when it cannot be read, or asks for what only a person may: excluded input
+ * sizes. */
 int transformation_of_plan(const char *plan, const struct transformation *sentence, struct transformation **ret_t, struct err *e);
 void transformation_free(struct transformation *t);
 

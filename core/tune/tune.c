@@ -301,7 +301,8 @@ static int make_spaces(struct tuner *u, struct err *e)
 	for (; rc == 0 && u->size_count < q->also_count + 1; u->size_count += rc == 0) {
 		const struct params *size = u->size_count ? q->also[u->size_count - 1] : q->size;
 		u->fastest_ns[u->size_count] = INFINITY;
-		/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision permits. */
+		/* The fastest that the arithmetic could be done: flops over the theoretical peak of the fastest pipe that precision
+		 * permits. */
 		const struct spec *spec = context_spec(q->ctx);
 		const struct facts *f = q->facts;
 		/* An imported problem's flops are those of its reference, which may compute what no kernel needs to. */
@@ -352,8 +353,8 @@ int tune_run(const struct eval *ev, const struct tune_request *q, struct db *db,
 	if (rc == 0)
 		rc = search_new(strategy, tunespace_search(u.spaces[0]), u.planned, q->seed, &search, e);
 	if (rc == 0) {
-		/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where parameters were
-		 * added, one whose point is a seed already takes another of the points that are as near. */
+		/* The parent's best, projected: at most half of the budget (except for the first few), since they are old. Where
+		 * parameters were added, one whose point is a seed already takes another of the points that are as near. */
 		size_t most = u.planned / 2 > PREFER_ALWAYS ? u.planned / 2 : PREFER_ALWAYS, taken = 0;
 		for (size_t i = 0; i < u.q->prefer_count && taken < most; i++) {
 			size_t point = SEARCH_NONE, before;

@@ -1,6 +1,6 @@
-/* tune_lanes: the sides of a search that work at the same time; see tuner.h. Compile lanes ask the search for points and build them;
- * device lanes, one thread per device, check and time what is built, and hand it to the thread that records. Both queues are bounded,
- * so that no side runs far ahead, no device waits for the database, and several GPUs of a host share one tune. */
+/* tune_lanes: the sides of a search that work at the same time; see tuner.h. Compile lanes ask the search for points and build
+ * them; device lanes, one thread per device, check and time what is built, and hand it to the thread that records. Both queues are
+ * bounded, so that no side runs far ahead, no device waits for the database, and several GPUs of a host share one tune. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -301,8 +301,8 @@ static void serve(struct device_lane *lane, struct err *e)
 		at = clock_now();
 		working += at - now;
 		bool lost = is_lost(lane, t, e);
-		/* A configuration that was executed may have been the cause, and is recorded as such; any other goes back, to the device
-		 * that is left or to the tune that is resumed from here. */
+		/* A configuration that was executed may have been the cause, and is recorded as such; any other goes back, to the
+		 * device that is left or to the tune that is resumed from here. */
 		if (lost && !t->at[t->count - 1].checked) {
 			t->built = NULL;
 			tune_tried_free(t);

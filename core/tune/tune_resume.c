@@ -235,7 +235,8 @@ int tune_resume(struct tuner *u, const char *settings, struct search *search, st
 			struct params *params;
 			struct err ignored = ERR_INIT;
 			if (m->status == MEASUREMENT_OK && says(m, TUNE_AGAIN) && strcmp(m->device, u->q->facts->uuid) == 0) {
-				/* These rows come after all of the search's. The search's values stay: they decide which are timed again. */
+				/* These rows come after all of the search's. The search's values stay: they decide which are timed
+				 * again. */
 				bool found = false;
 				for (size_t i = 0; i < u->finalist_count && !found; i++) {
 					char *text = params_text(u->finalists[i].params);

@@ -1,5 +1,6 @@
-/* tuner: one tune while it runs: the state that tune.c (the search), tune_lanes.c (its threads), tune_record.c (rows and values), tune_resume.c (after an
- * interruption), tune_finalists.c and tune_pairwise.c (the end) share, and what each does for the others. */
+/* tuner: one tune while it runs: the state that tune.c (the search), tune_lanes.c (its threads), tune_record.c (rows and
+ * values), tune_resume.c (after an interruption), tune_finalists.c and tune_pairwise.c (the end) share, and what each does for
+ * the others. */
 #ifndef PEAKD_CORE_TUNE_TUNER_H
 #define PEAKD_CORE_TUNE_TUNER_H
 
@@ -110,17 +111,17 @@ struct params *tune_try_params(const struct tune_request *q, const struct params
 void tune_tried_free(struct tune_tried *t);
 
 /* Starts one lane per compile worker and one per device of u->q; both are borrowed until tune_lanes_free, and the search is the
- * lanes'. The first device's lane uses u->device, gives it back and takes it again between turns, so it is NULL at the end when that was
- * cut short. Each point is built once, so the devices are of one kind. */
+ * lanes'. The first device's lane uses u->device, gives it back and takes it again between turns, so it is NULL at the end when
+ * that was cut short. Each point is built once, so the devices are of one kind. */
 int tune_lanes_new(struct tuner *u, struct search *search, struct tune_lanes **ret_lanes, struct err *e);
 /* The next tried point; NULL when there is nothing more. wait false: NULL also when there is none now. */
 struct tune_tried *tune_lanes_take(struct tune_lanes *lanes, bool wait);
-/* The result of a point that was taken (INFINITY: it is out), and the best so far at each size, by which hopeless configurations are
- * given up. */
+/* The result of a point that was taken (INFINITY: it is out), and the best so far at each size, by which hopeless configurations
+ * are given up. */
 void tune_lanes_tell(struct tune_lanes *lanes, size_t point, double value, const double best_ns[TUNE_SIZES]);
 struct tune_lanes_time tune_lanes_time(struct tune_lanes *lanes);
-/* Waits for what the lanes do now; no device gets a new point. Returns the devices that were lost ("cuda:1: …; cuda:2: …"), "" none,
- * borrowed. *ret_left: the first that was not, the number of devices when all were. */
+/* Waits for what the lanes do now; no device gets a new point. Returns the devices that were lost ("cuda:1: …; cuda:2: …"), ""
+ * none, borrowed. *ret_left: the first that was not, the number of devices when all were. */
 const char *tune_lanes_stop(struct tune_lanes *lanes, size_t *ret_left);
 /* Stops, too. */
 void tune_lanes_free(struct tune_lanes *take_lanes);
