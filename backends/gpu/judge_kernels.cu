@@ -86,7 +86,7 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	u64 bits = i;
 	double v = 0;
 	s.buffer = &f.first;
-	if (f.values == PLAN_INTEGERS || f.values == PLAN_FEW) {
+	if (plan_values_whole(f.values)) {
 		special_integers(&s, f.values, i, &bits, 1);
 		memcpy(to, &bits, dtype_layouts[t].size);
 		return;
@@ -191,27 +191,28 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 	all.low = -INFINITY;
 	all.high = INFINITY;
 	all.first_gross = ~0ull;
-	for (u64 at = thread() * BOUND_GROUP; at < t.count; at += threads() * BOUND_GROUP) {
-		int n = t.count - at < BOUND_GROUP ? (int)(t.count - at) : BOUND_GROUP;
+	for (u64 group = thread(); group < bound_groups(t.count, l.fields); group += threads()) {
+		int n = 0;
 		double y[BOUND_GROUP];
 		float moved[BOUND_GROUP], kappa[BOUND_GROUP];
-		for (int i = 0; i < n; i++) {
-			y[i] = t.y[at + i];
-			moved[i] = t.moved[at + i];
+		for (; n < BOUND_GROUP && bound_member(l.fields, group, n) < t.count; n++) {
+			y[n] = t.y[bound_member(l.fields, group, n)];
+			moved[n] = t.moved[bound_member(l.fields, group, n)];
 		}
 		double scale = bound_smooth(l.amplitude, y, moved, n, kappa);
 		for (int i = 0; i < n; i++) {
 			struct bound_element x = { 0 };
+			u64 at = bound_member(l.fields, group, i);
 			x.y = y[i];
-			x.baseline = l.has_baseline ? load(a, at + i) : y[i];
+			x.baseline = l.has_baseline ? load(a, at) : y[i];
 			x.moved = (double)moved[i];
 			x.kappa = (double)kappa[i];
 			x.scale = scale;
 			bound_element(&l, bins, &x);
-			bound_tally_add(&l, &all, &x, at + i);
-			t.bound[at + i] = bound_round_up(x.bound);
+			bound_tally_add(&l, &all, &x, at);
+			t.bound[at] = bound_round_up(x.bound);
 			if (last)
-				t.y[at + i] = x.value;
+				t.y[at] = x.value;
 		}
 	}
 	for (int c = 0; c < BOUND_CAUSES; c++)

@@ -39,6 +39,7 @@ struct run {
 	uint32_t wave;
 	uint64_t undefined, budget;
 	bool ended; /* by the budget: the buffers hold less than all results */
+	bool early; /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
 	char *finding; /* of a launch, with its kernel's name */
 	char *doubt;
@@ -298,7 +299,7 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		rc = make_lanes(&x, e);
 	if (rc == 0)
 		bind(&x);
-	uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], before = x.group.budget;
+	uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], before = x.group.budget, whole = 0;
 	struct race_counting counting = { .log = NULL };
 	if (rc == 0 && run->counts) {
 		struct wire_counted *all = x.run->counts;
@@ -313,12 +314,14 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
 				   (uint32_t)(i / l->grid[0] / l->grid[1]) };
 		rc = run_group(&x, at, e);
-		if (counting.to)
-			counting.to->counted += x.group.budget > 0;
+		whole += x.group.budget > 0;
 	}
+	if (counting.to)
+		counting.to->counted = whole;
 	free(counting.log);
 	run->budget -= before - x.group.budget;
 	run->ended |= x.group.budget == 0;
+	run->early |= x.group.budget == 0 && whole < (groups < 2 ? groups : 2);
 	run->groups += x.groups;
 	if (rc == 0 && x.group.finding)
 		run->finding = mem_fmt("kernel %s: %s", l->kernel, x.group.finding);
@@ -347,6 +350,7 @@ static int run_plan(struct run *r, uint64_t seed, struct err *e)
 			break;
 		case PLAN_OP_GEMM: break; /* the vendor's library */
 		}
+		r->early |= r->budget == 0 && i + 1 < plan->op_count;
 	}
 	return rc;
 }
@@ -383,6 +387,11 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 	const char *output = rc == 0 && *ret_finding == NULL && runs[1].buffers ? difference(&runs[0], &runs[1]) : NULL;
 	if (output)
 		*ret_finding = mem_fmt("%s, and the output %s depends on what such memory holds", runs[0].doubt, output);
+	if (rc == 0 && *ret_finding == NULL && runs[0].early)
+		rc = err_set(e, ERR_UNSUPPORTED,
+			     "the race check ends after %llu instructions of a launch, before two of its groups do; declare a "
+			     "smaller size as `check:`",
+			     (unsigned long long)BUDGET);
 	for (size_t i = 0; i < MEM_COUNT(runs); i++) {
 		buffers_free(plan, runs[i].buffers);
 		free(runs[i].finding);

@@ -73,7 +73,7 @@ static void fill_blocks(const struct stream *s, uint64_t first, enum plan_values
 	size_t size = dtype_size(t);
 	for (size_t at = 0; at < n; at += BLOCK) {
 		size_t some = n - at < BLOCK ? n - at : BLOCK;
-		if (values == PLAN_INTEGERS || values == PLAN_FEW) {
+		if (plan_values_whole(values)) {
 			special_integers(s, values, first + at, bits, some);
 			for (size_t i = 0; i < some; i++)
 				memcpy(to + (at + i) * size, &bits[i], size); /* little-endian, as all hosts of peakd are */

@@ -15,6 +15,8 @@ enum {
 	STRETCH = 64,        /* elements of PLAN_FEW that are drawn in one way */
 	FEW = 4,             /* numbers of PLAN_FEW in sorted arrays, and one more beside each */
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
+	LADDERS = 4,         /* parts of PLAN_CHAINS, each with a start of its own */
+	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
@@ -310,9 +312,31 @@ static double on_grid(const struct stream *s, uint64_t i, double declared)
 	return is_inside(b, v) ? v : declared;
 }
 
-/* What stands for an infinity or a NaN of PLAN_SPECIAL. */
-static double huge_in_place(const struct stream *s, enum plan_values values, double v)
+/* A value of PLAN_HALVES. One of four is a prime or 1 over a power of two, so that x, 8x and 10x are often integers or halves. No number
+ * is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. The others have eleven bits. */
+static double few_bits(const struct stream *s, uint64_t i, double declared)
 {
+	static const unsigned char primes[] = { 1, 1, 1, 17, 19, 23, 29, 31 };
+	const struct plan_buffer *b = s->buffer;
+	uint64_t drawn = salted(s, AGAIN, i), odd = drawn >> 8 & 2047;
+	bool has_sign = b->fill == PLAN_NORMAL || b->lo < 0;
+	while (odd % 2 == 0 || odd % 3 == 0 || odd % 7 == 0)
+		odd++;
+	double v = drawn & 3 ? (double)(int64_t)odd * 0x1p-9 : primes[drawn >> 8 & 7] * power(-(int)(drawn >> 16 & 7));
+	if (has_sign && drawn & 4)
+		v = -v;
+	for (int k = 0; k < 16 && !is_inside(b, v); k++)
+		v /= 2;
+	return is_inside(b, v) ? v : declared;
+}
+
+/* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */
+static double huge_in_place(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	if (values == PLAN_SPECIAL_NUMBERS && isnan(v))
+		stream_declared(s, i, &v, 1);
+	if (values == PLAN_SPECIAL_NUMBERS)
+		return v;
 	double huge = power(reaches[s->buffer->type].huge);
 	if (isnan(v))
 		return values == PLAN_SPECIAL_LOW ? -huge : huge;
@@ -351,9 +375,10 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_LOW:
+	case PLAN_SPECIAL_NUMBERS:
 		special_places(s, first, v, n);
 		for (size_t i = 0; i < n; i++)
-			v[i] = huge_in_place(s, values, v[i]);
+			v[i] = huge_in_place(s, values, first + i, v[i]);
 		break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
 	case PLAN_ZERO_ROWS:
@@ -394,9 +419,15 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		for (size_t i = 0; i < n; i++)
 			v[i] = on_grid(s, first + i, v[i]);
 		break;
+	case PLAN_HALVES:
+		for (size_t i = 0; i < n; i++)
+			v[i] = few_bits(s, first + i, v[i]);
+		break;
 	case PLAN_DECLARED:
 	case PLAN_INTEGERS:
 	case PLAN_FEW:
+	case PLAN_NUMBERS:
+	case PLAN_CHAINS:
 	case PLAN_VALUES: break;
 	}
 }
@@ -473,13 +504,91 @@ static uint64_t any_integer(const struct stream *s, uint64_t i, uint64_t base, u
 	return result - base > range ? uniform + base : result;
 }
 
+/* The largest of the Fibonacci numbers up to `most`, but for `back` ones. Two in a row have the longest continued fraction. */
+static uint64_t fibonacci(uint64_t most, uint64_t back)
+{
+	uint64_t a = 1, b = 1;
+	while (b <= most - a) {
+		b += a;
+		a = b - a;
+	}
+	for (; back > 0 && a > 0; back--) {
+		uint64_t before = b - a;
+		b = a;
+		a = before;
+	}
+	return b;
+}
+
+static uint64_t square_near(uint64_t most, uint64_t drawn)
+{
+	uint64_t root = 0;
+	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
+		if ((root | bit) * (root | bit) <= most)
+			root |= bit;
+	root = within(drawn, root);
+	return root * root;
+}
+
+/* A number of PLAN_NUMBERS. Arrays draw the same kind at the same place, and neighbours of one kind. A range that the array can hold
+ * as a whole, it does. */
+static uint64_t number(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
+{
+	uint64_t count = s->rows * s->columns, own = salted(s, AGAIN, i), drawn = stream_random(stream_mix(s->seed + PLACE), i);
+	uint64_t most = base + range, v = 0;
+	unsigned bits = (unsigned)(8 * dtype_size(s->buffer->type));
+	if (range < count)
+		return base + stream_permuted(s->key, count, i) % (range + 1);
+	if (dtype_is_signed(s->buffer->type) && most >> (bits - 1) != 0)
+		most = range;
+	switch (drawn >> 60 & 3) {
+	case 0: v = fibonacci(most, (drawn & 3) + (own & 1)); break;
+	case 1: v = square_near(most, drawn >> 4) + own % 3 - 1; break;
+	case 2: v = (UINT64_C(1) << drawn % bits) + own % 3 - 1; break;
+	case 3: v = within(drawn, most / 16) * (1 + own % 16); break;
+	}
+	if (dtype_is_signed(s->buffer->type) && (own >> 8 & 7) == 0)
+		v = 0 - v;
+	return v - base <= range ? v : base + within(v, range);
+}
+
+/* Of a sorted array: a row has two values, its ends, so that one segment has everything. */
+static uint64_t one_segment(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns, column = i % s->columns,
+		 cut = s->columns < 2 ? 0 : 1 + salted(s, PLACE, row) % (s->columns - 1);
+	return (uint64_t)(int64_t)(column < cut ? s->lo : s->lo + s->width - 1);
+}
+
+/* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one long
+ * chain, and so are edges between two such arrays, or in the rows of one. Every other longer row holds the same numbers in all arrays,
+ * but further on in some. */
+static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
+{
+	uint64_t count = s->rows * s->columns, part = i / ((count + LADDERS - 1) / LADDERS), row = i / s->columns,
+		 column = i % s->columns;
+	uint64_t shift = 1 + salted(s, PLACE, part) % 4, down = stream_random(stream_mix(s->seed + ORDER), part) & 1;
+	if (s->rows > 1 && s->columns > SHORT && row & 1) {
+		column += salted(s, PLACE, ~row) % (s->columns / 2);
+		return within(stream_random(stream_mix(s->seed + AGAIN), row << 32 | column), range);
+	}
+	if (s->rows > 1 && s->columns <= SHORT)
+		i = row + column;
+	if (range != UINT64_MAX)
+		i %= range + 1;
+	return within(down ? range - i + shift % (range | 1) : i + shift, range);
+}
+
 void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n)
 {
 	uint64_t range, base = integer_range(s->buffer, &range);
 	for (size_t i = 0; i < n; i++)
-		to[i] = values == PLAN_INTEGERS          ? any_integer(s, first + i, base, range)
-			: s->buffer->fill == PLAN_SORTED ? few_below(s, first + i)
-							 : base + few(s, first + i, range);
+		to[i] = values == PLAN_INTEGERS  ? any_integer(s, first + i, base, range)
+			: values == PLAN_NUMBERS ? number(s, first + i, base, range)
+			: s->buffer->fill == PLAN_SORTED
+				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
+			: values == PLAN_CHAINS ? base + chained(s, first + i, range)
+						: base + few(s, first + i, range);
 }
 
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v)

@@ -12,7 +12,13 @@
 #endif
 
 /* Neighbours that share their scale; octaves of |y| below the largest; octaves of sensitivity relative to |y|. */
-enum { BOUND_GROUP = 16, BOUND_SIZES = 128, BOUND_CONDITIONS = 64, BOUND_BINS = BOUND_SIZES * BOUND_CONDITIONS };
+enum {
+	BOUND_GROUP = 16,
+	BOUND_FIELDS = 8 /* of a record, at most */,
+	BOUND_SIZES = 128,
+	BOUND_CONDITIONS = 64,
+	BOUND_BINS = BOUND_SIZES * BOUND_CONDITIONS
+};
 
 /* docs/judging.md says what each constant was calibrated on. */
 #define BOUND_SUMS_LEAST 64.0 /* roundoffs that any arithmetic may cost */
@@ -64,6 +70,7 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
 /* One element. */
@@ -109,6 +116,18 @@ BOUND_INLINE int bound_class(double x)
 	return isnan(x) ? 3 : isinf(x) ? (x > 0 ? 1 : 2) : 0;
 }
 
+/* Element k of a group. There are bound_groups(n, fields) groups; those at the end have members beyond n. */
+BOUND_INLINE uint64_t bound_member(uint32_t fields, uint64_t group, int k)
+{
+	return group / fields * fields * BOUND_GROUP + group % fields + (uint64_t)k * fields;
+}
+
+BOUND_INLINE uint64_t bound_groups(uint64_t n, uint32_t fields)
+{
+	uint64_t window = (uint64_t)fields * BOUND_GROUP;
+	return (n + window - 1) / window * fields;
+}
+
 /* How far a perturbed truth moved; infinite where the class differs. */
 BOUND_INLINE float bound_move(double y, double perturbed)
 {
@@ -119,10 +138,12 @@ BOUND_INLINE float bound_move(double y, double perturbed)
 }
 
 /* The truth is finite although infinities or NaN count for it: large numbers in their place make another one. max(x, NaN) and x/inf
- * are such, and honest kernels differ there. */
-BOUND_INLINE int bound_absorbs(double y, double large)
+ * are such, and honest kernels differ there. So they do where it is NaN although no input that counts is: inf - inf, or inf * 0. */
+BOUND_INLINE int bound_absorbs(double y, double other)
 {
-	return isfinite(y) && !(fabs(large - y) <= 0x1p-10 * fabs(y));
+	if (isnan(y))
+		return isnan(other);
+	return isfinite(y) && !(fabs(other - y) <= 0x1p-10 * fabs(y));
 }
 
 BOUND_INLINE int bound_clamp(int x, int most)

@@ -51,12 +51,16 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
+	case PLAN_SPECIAL_NUMBERS:
 	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES: return varies || sorted;
-	case PLAN_INTEGERS: return !floats && varies;
+	case PLAN_INTEGERS:
+	case PLAN_NUMBERS: return !floats && varies;
+	case PLAN_HALVES: return floats && varies;
+	case PLAN_CHAINS:
 	case PLAN_FEW: return !floats && (varies || sorted);
 	case PLAN_EXTREME:
 	case PLAN_HUGE:

@@ -59,7 +59,13 @@ enum plan_values {
 	PLAN_FEW,        /* integers: a few numbers of the range, next to each other, one bit apart or at its ends, the same in all
 			  * arrays of one range; sorted ones ascend over them */
 	PLAN_HUGE,       /* every other row 2^100 times as large */
-	PLAN_VALUES,     /* their number */
+	PLAN_HALVES,     /* floats of few bits: halves, quarters, small primes over a power of two */
+	PLAN_NUMBERS, /* integers: all of a range that the array can hold; else Fibonacci numbers, squares, powers of two and their
+			  * neighbours, multiples of a number, of the same kind at the same place of all arrays */
+	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1; every other long row is the same in all arrays, but
+			  * shifted; a row of sorted ones jumps from its first to its last */
+	PLAN_SPECIAL_NUMBERS, /* as PLAN_SPECIAL, but NaN are declared values */
+	PLAN_VALUES,          /* their number */
 };
 
 struct plan_buffer {
@@ -77,6 +83,12 @@ struct plan_buffer {
 	enum dtype rounded;          /* values are rounded to this type first, if it is floating (lift.h); else to `type` alone */
 	void *table;                 /* PLAN_TABLE: `bytes` bytes; else NULL */
 };
+
+/* Kinds that give integers, not floats, other values: special_integers makes them. */
+static inline bool plan_values_whole(enum plan_values v)
+{
+	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS;
+}
 
 /* Filled before an execution, or compared after it; an inout is both. */
 static inline bool plan_is_input(const struct plan_buffer *b)

@@ -188,7 +188,8 @@ static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits,
 	WIRE_STRUCT(bound_limits, shape, &shape_table),
 	WIRE_RUN_OF(bound_limits, sums, amplitude, DBL_MAX),
 	WIRE_UP_TO(bound_limits, has_baseline, 1),
-	WIRE_UP_TO(bound_limits, capped, 1));
+	WIRE_UP_TO(bound_limits, capped, 1),
+	WIRE_UP_TO(bound_limits, fields, BOUND_FIELDS));
 
 const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, NULL,
 	WIRE_ANY(wire_truth, run),

@@ -115,10 +115,10 @@ struct making {
 	struct bound_tally *tallies;
 };
 
-static size_t block_at(const struct making *m, uint64_t at, double *y, double *b)
+static size_t block_at(const struct making *m, uint64_t at, size_t most, double *y, double *b)
 {
 	const struct bound_output *o = m->o;
-	size_t n = o->n - at < BLOCK ? (size_t)(o->n - at) : BLOCK;
+	size_t n = o->n - at < most ? (size_t)(o->n - at) : most;
 	dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * dtype_size(o->truth_type), y, n);
 	if (o->baseline)
 		dtype_load_all(o->type, (const uint8_t *)o->baseline + at * dtype_size(o->type), b, n);
@@ -130,7 +130,7 @@ static void most_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	struct making *m = arg;
 	double y[BLOCK], b[BLOCK], most = 0;
 	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
-		size_t n = block_at(m, at, y, b);
+		size_t n = block_at(m, at, BLOCK, y, b);
 		for (size_t i = 0; i < n; i++) {
 			double a = fabs(y[i]);
 			most = a > most && a <= m->limits.shape.most ? a : most;
@@ -155,26 +155,68 @@ static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	struct making *m = arg;
 	double y[BLOCK], b[BLOCK];
 	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
-		size_t n = block_at(m, at, y, b);
+		size_t n = block_at(m, at, BLOCK, y, b);
 		collect(m, &m->errors[k], y, b, m->o->moved + at, n);
 	}
 }
 
+/* --- records ---------------------------------------------------------------------------------------------------------------- */
+
+/* How many elements a record has, where its fields differ in size: those of one remainder are 16 times as large as others. 1: no record. */
+static uint32_t find_fields(const struct making *m)
+{
+	enum { ALL = 840 /* a multiple of every number up to BOUND_FIELDS */, LEAST = 256, OCTAVES = 4 };
+	double y[BLOCK], b[BLOCK], sums[ALL] = { 0 }, counts[ALL] = { 0 };
+	for (uint64_t at = 0; at < m->o->n && at < (uint64_t)ALL * LEAST; at += BLOCK) {
+		size_t n = block_at(m, at, BLOCK, y, b);
+		for (size_t i = 0; i < n; i++)
+			if (isfinite(y[i]) && y[i] != 0) {
+				sums[(at + i) % ALL] += bound_exponent(y[i]);
+				counts[(at + i) % ALL]++;
+			}
+	}
+	for (uint32_t fields = 2; fields <= BOUND_FIELDS; fields++) {
+		double least = INFINITY, most = -INFINITY, fewest = INFINITY;
+		for (uint32_t k = 0; k < fields; k++) {
+			double sum = 0, count = 0;
+			for (uint32_t i = k; i < ALL; i += fields) {
+				sum += sums[i];
+				count += counts[i];
+			}
+			fewest = fmin(fewest, count);
+			least = fmin(least, sum / count);
+			most = fmax(most, sum / count);
+		}
+		if (fewest >= LEAST && most - least > OCTAVES)
+			return fields;
+	}
+	return 1;
+}
+
 /* --- second pass: bounds --------------------------------------------------------------------------------------------------- */
 
-static void bound_group(struct making *m, struct bound_tally *t, size_t at, const double *y, const double *b, size_t n)
+/* y, b: of the block that begins at `at`; n of its elements. */
+static void bound_group(struct making *m, struct bound_tally *t, size_t at, uint64_t group, const double *y, const double *b,
+			size_t n)
 {
-	float kappa[BOUND_GROUP];
-	double scale = bound_smooth(m->limits.amplitude, y, m->o->moved + at, (int)n, kappa);
-	for (size_t i = 0; i < n; i++) {
+	uint32_t fields = m->limits.fields;
+	float moved[BOUND_GROUP], kappa[BOUND_GROUP];
+	double own[BOUND_GROUP];
+	int count = 0;
+	for (; count < BOUND_GROUP && bound_member(fields, group, count) < n; count++) {
+		own[count] = y[bound_member(fields, group, count)];
+		moved[count] = m->o->moved[at + bound_member(fields, group, count)];
+	}
+	double scale = bound_smooth(m->limits.amplitude, own, moved, count, kappa);
+	for (int k = 0; k < count; k++) {
+		size_t i = bound_member(fields, group, k), index = at + i;
 		struct bound_element x = { .y = y[i],
 					   .baseline = m->limits.has_baseline ? b[i] : y[i],
-					   .moved = (double)m->o->moved[at + i],
-					   .kappa = (double)kappa[i],
+					   .moved = (double)m->o->moved[index],
+					   .kappa = (double)kappa[k],
 					   .scale = scale };
 		bound_element(&m->limits, m->errors->at, &x);
-		bound_tally_add(&m->limits, t, &x, at + i);
-		size_t index = at + i;
+		bound_tally_add(&m->limits, t, &x, index);
 		float f[2] = { (float)x.value, bound_round_up(x.bound) };
 		m->causes[index] = (uint8_t)x.cause;
 		if (m->o->type == DTYPE_F64) {
@@ -187,21 +229,22 @@ static void bound_group(struct making *m, struct bound_tally *t, size_t at, cons
 	}
 }
 
+/* Blocks are made of whole groups. */
 static void bound_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 {
 	struct making *m = arg;
 	double y[BLOCK], b[BLOCK];
-	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
-		size_t n = block_at(m, at, y, b);
-		for (size_t i = 0; i < n; i += BOUND_GROUP)
-			bound_group(m, &m->tallies[k], at + i, y + i, b + i, n - i < BOUND_GROUP ? n - i : BOUND_GROUP);
+	uint64_t window = (uint64_t)m->limits.fields * BOUND_GROUP, step = BLOCK / window * window;
+	for (uint64_t at = (from + step - 1) / step * step; at < to; at += step) {
+		size_t n = block_at(m, at, step, y, b);
+		for (uint64_t g = 0; g < bound_groups(n, m->limits.fields); g++)
+			bound_group(m, &m->tallies[k], at, g, y, b, n);
 	}
 }
 
-/* As many as four times those that moved, and a few; never a large part. */
-static uint64_t forgiven(uint64_t moved, size_t n)
+uint64_t bound_forgiven(uint64_t moved, size_t n)
 {
-	uint64_t many = 4 * moved + 4, part = n / 16 > 2 * moved ? n / 16 : 2 * moved;
+	uint64_t many = moved + moved / 4 + 4, part = n / 16 > 2 * moved ? n / 16 : 2 * moved;
 	return moved == 0 ? 0 : many < part ? many : part;
 }
 
@@ -230,7 +273,7 @@ void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, st
 	s->tells_zeros = all.telling > 0;
 	s->tells_constant = all.telling > 0 && (n == 1 || (all.finite && all.infinite) || all.low > all.high);
 	s->size = all.values2 > 0 ? sqrt(all.bounds2 / all.values2) : 0;
-	s->forgiven = forgiven(s->causes[BOUND_WIDE], n);
+	s->forgiven = bound_forgiven(s->causes[BOUND_WIDE], n);
 }
 
 static void make_bounds(struct making *m, struct bound_summary *ret_summary)
@@ -254,6 +297,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
+		.fields = r->fields ? r->fields : 1,
 	};
 }
 
@@ -269,6 +313,8 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 	size_t n = m->o->n;
 	double most = 0;
 	m->limits = bound_limits_of(m->o->type, rules, m->o->amplitude, m->o->baseline != NULL);
+	if (rules->fields == 0)
+		m->limits.fields = find_fields(m);
 	m->errors = MEM_NEW_N(struct errors, PARALLEL_FOR_PARTS);
 	m->tallies = MEM_NEW_N(struct bound_tally, PARALLEL_FOR_PARTS);
 	parallel_for(n, most_part, m);
@@ -332,5 +378,5 @@ void bound_make(const struct bound_output *o, const struct bound_rules *rules, v
 	else
 		make_integers(o, ret_values, ret_causes, ret_summary);
 	if (!dtype_is_float(o->type))
-		ret_summary->forgiven = forgiven(ret_summary->causes[BOUND_JUMPS], o->n);
+		ret_summary->forgiven = bound_forgiven(ret_summary->causes[BOUND_JUMPS], o->n);
 }

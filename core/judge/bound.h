@@ -19,6 +19,7 @@ struct bound_rules {
 	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no account */
 	bool rough;     /* the truth was computed no more exactly than candidates are */
 	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
+	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 
 /* One output of one set of input values. All borrowed. */
@@ -56,6 +57,9 @@ struct bound_summary {
 struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *rules, double amplitude, bool has_baseline);
 void bound_limits_reach(struct bound_limits *io_limits, double most);
 void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *ret_summary);
+
+/* How many of n elements may be off, where rounding turned `moved` over: a few more, which it turned by luck; never a large part. */
+uint64_t bound_forgiven(uint64_t moved, size_t n);
 
 /* Adds what one perturbed truth (of the same type) moved. */
 void bound_add_moved(const struct bound_output *o, const void *perturbed);

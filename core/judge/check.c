@@ -106,6 +106,12 @@ static bool is_forgiven(const struct reference_output *o, const struct wire_comp
 	return c->mismatched <= o->forgiven && c->nan == 0 && c->max_abs <= o->jump;
 }
 
+/* The baseline overflows on such values, too, and what it overflows in may be another element. */
+static bool is_overflow(const struct reference_output *o, const struct wire_compared *c)
+{
+	return c->mismatched == c->nan && c->nan <= 4 * o->overflows;
+}
+
 /* Errors that are all large, or all to one side, come from no rounding. */
 static bool is_biased(const struct wire_compared *c)
 {
@@ -120,7 +126,7 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 	if (!reference_is_close(o))
 		return c->mismatched ? objection_of_kind(o, plan, c) : NULL;
 	miss = miss_text(o, c->nan && c->mismatch_count ? &c->mismatch[0] : &c->worst);
-	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c)))
+	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c) || is_overflow(o, c)))
 		text = NULL;
 	else if (c->mismatched && c->untouched)
 		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s",

@@ -32,6 +32,8 @@ struct reference_output {
 	uint8_t *causes;        /* enum bound_cause of each element's bound; owned; NULL when resident */
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
 	double jump;
+	uint64_t
+		overflows; /* elements where the baseline is not finite, though the truth is: a candidate may overflow in as many others */
 	double tolerance;  /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
 	bool repeats;      /* equal values have equal rounding errors, whose mean is not zero */
 	bool other_values; /* than declared: what overflows may be NaN in place of infinity */

@@ -16,7 +16,11 @@
 #include "core/workers/resident.h"
 #include "core/workers/trial.h"
 
-enum { PERTURBATIONS = 4, POISON = 0xFF };
+enum {
+	PERTURBATIONS = 4,
+	POISON = 0xFF,
+	UNMOVED_MOST = 4 /* elements that may be off where nothing is perturbed */
+};
 /* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by far
  * more than its own rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
@@ -124,13 +128,21 @@ static double flushed_inputs(const struct spec *spec)
 
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
+	const struct reference_output *o = &m->r->outputs[k];
+	int64_t last = o->dims[o->rank - 1];
+	/* Other values than the declared ones may alternate between rows of inputs, which are no fields of the output. On the host the
+	 * values themselves tell fields. */
+	unsigned fields = m->q->values != PLAN_DECLARED                           ? 1
+			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
+										  : 0;
 	bool exact = round_is_exact(m->q->values);
 	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * round_far_factor(m->q->values),
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .flushed = flushed_inputs(m->spec),
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
-				     .rounded = m->raw[k].truth_type == m->r->outputs[k].type };
+				     .rounded = m->raw[k].truth_type == o->type,
+				     .fields = fields };
 }
 
 /* A step of the truth of output k on the device. t: the run that it looks at; NULL: none. */
@@ -238,9 +250,10 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 		if (rc == 0)
 			rc = add_perturbed(m, t, WIRE_TRUTH_MOVED, e);
 	}
+	static const enum plan_values absorbing[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS };
 	input = input_of(m);
-	for (input.values = PLAN_SPECIAL_HIGH; rc == 0 && m->q->values == PLAN_SPECIAL && input.values <= PLAN_SPECIAL_LOW;
-	     input.values++) {
+	for (size_t i = 0; rc == 0 && m->q->values == PLAN_SPECIAL && i < MEM_COUNT(absorbing); i++) {
+		input.values = absorbing[i];
 		rc = execute(m, t, &input, NULL, e);
 		if (rc == 0)
 			rc = add_perturbed(m, t, WIRE_TRUTH_ABSORBED, e);
@@ -262,7 +275,7 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
 	}
 	/* Integers decide exactly; what a domain without integers holds does not. */
-	return any && !exact ? amplitude : 0;
+	return any && !exact && !round_is_unmoved(m->q->values) ? amplitude : 0;
 }
 
 static int run_truth(struct making *m, struct err *e)
@@ -352,10 +365,16 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 		return rc;
 	o->forgiven = s->forgiven;
 	o->jump = s->jump;
+	if (round_is_unmoved(m->q->values)) {
+		o->forgiven = bound_forgiven(s->causes[BOUND_JUMPS] + s->causes[BOUND_POOR], o->elements);
+		o->forgiven += o->elements / 16 < UNMOVED_MOST ? o->elements / 16 : UNMOVED_MOST;
+		o->jump = INFINITY;
+	}
+	o->overflows = m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
-		     m->q->values == PLAN_COINCIDING || m->q->values == PLAN_FEW || round_is_at_end(m->q->values);
+		     m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
@@ -431,6 +450,9 @@ static int refuse_values(const struct making *m, struct err *e)
 		if (s->causes[BOUND_UNLIKE] || s->causes[BOUND_POOR] || s->baseline_ratio > 1)
 			return err_set(e, ERR_INTERNAL, "the baseline itself overflows");
 	}
+	if (round_is_unmoved(m->q->values) && (m->operands > 0 || !truth_is_lifted(&m->truth)))
+		return err_set(e, ERR_INTERNAL,
+			       "only exact outputs beside the baseline's show which decisions rounding leaves alone");
 	int in = dtype_parse(m->spec->precision_in);
 	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
 	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))

@@ -17,7 +17,7 @@ static inline bool round_is_at_end(enum plan_values v)
 /* Values that indexes and lengths of loops may not be meant for. */
 static inline bool round_is_all_integers(enum plan_values v)
 {
-	return v == PLAN_INTEGERS || v == PLAN_FEW || round_is_at_end(v);
+	return plan_values_whole(v) || round_is_at_end(v);
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -33,12 +33,24 @@ static inline bool round_is_far(enum plan_values v)
 	       v == PLAN_HUGE;
 }
 
+/* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
+static inline bool round_is_unmoved(enum plan_values v)
+{
+	return v == PLAN_HALVES;
+}
+
+/* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
+static inline bool round_is_optional(enum plan_values v)
+{
+	return v == PLAN_EXTREME || v == PLAN_HUGE || round_is_unmoved(v);
+}
+
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
  * formula around another value than zero costs where rows are zero. */
 static inline double round_far_factor(enum plan_values v)
 {
 	bool shifted = v == PLAN_OFFSET || v == PLAN_ZERO_ROWS || round_is_at_end(v) || v == PLAN_COINCIDING;
-	return shifted ? SHIFTED_FACTOR : round_is_far(v) ? FAR_FACTOR : 1;
+	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
 
 #endif

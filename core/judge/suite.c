@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/judge/delays.h"
+#include "core/judge/round.h"
 
 enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
@@ -73,6 +74,9 @@ static const struct step steps[] = {
 	{ .name = "on values at the lower end of their range", .values = PLAN_LOW_END },
 	{ .name = "on few values that coincide", .values = PLAN_COINCIDING },
 	{ .name = "on few integers that differ little", .values = PLAN_FEW },
+	{ .name = "on squares, powers and Fibonacci numbers", .values = PLAN_NUMBERS },
+	{ .name = "on integers that count up or are shifted", .values = PLAN_CHAINS },
+	{ .name = "on halves and quarters", .values = PLAN_HALVES },
 	{ .name = CHECK_AS_LEFT,
 	  .extra = true,
 	  .timed_before = true,
@@ -185,7 +189,7 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	} else {
 		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
 		/* Nothing is missing: such values only say more about sums of products. */
-		r->needless |= unfit && (strstr(unfit, REFERENCE_INEXACT) || x->values == PLAN_EXTREME || x->values == PLAN_HUGE);
+		r->needless |= unfit && (strstr(unfit, REFERENCE_INEXACT) || round_is_optional(x->values));
 	}
 	if (rc < 0)
 		return rc;

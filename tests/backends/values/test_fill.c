@@ -254,6 +254,91 @@ static void test_few(void)
 	free(places);
 }
 
+static bool is_square(uint32_t v)
+{
+	uint32_t root = (uint32_t)(sqrt((double)v) + 0.5);
+	return root * root == v;
+}
+
+/* Numbers on which shortcuts fail, in two arrays at once; a small range as a whole; chains; one segment. */
+static void test_numbers(void)
+{
+	enum { N = 4096 };
+	struct fill_choice numbers = { .seed = 3, .values = PLAN_NUMBERS }, chains = { .seed = 3, .values = PLAN_CHAINS };
+	struct plan_buffer b = matrix(DTYPE_U32, 1, N, N, PLAN_RANDOM), c = b, s = matrix(DTYPE_I32, 1, N, N, PLAN_SORTED);
+	uint32_t *v = MEM_NEW_N(uint32_t, N), *w = MEM_NEW_N(uint32_t, N);
+	int pairs = 0, squares = 0, below = 0, powers = 0, divides = 0, seen = 0, up = 0, together = 0, jumps = 0;
+	c.name = "other";
+	fill_chosen(&b, &numbers, v);
+	fill_chosen(&c, &numbers, w);
+	for (int i = 0; i < N; i++) {
+		pairs += v[i] == UINT32_C(2971215073) && w[i] == UINT32_C(1836311903);
+		squares += v[i] > 100 && is_square(v[i]);
+		below += v[i] > 100 && is_square(v[i] + 1);
+		powers += v[i] > 100 && (v[i] & (v[i] - 1)) == 0;
+		divides += v[i] > 100 && w[i] > v[i] && w[i] % v[i] == 0;
+	}
+	ok(pairs > 16 && squares > N / 32 && below > N / 32,
+	   "the largest Fibonacci numbers meet; squares and what is below (%d, %d, %d)", pairs, squares, below);
+	ok(powers > N / 32 && divides > N / 64, "powers of two, and multiples of what is in the other array (%d, %d)", powers,
+	   divides);
+	b.closed = true;
+	b.least = 0;
+	b.most = 999;
+	fill_chosen(&b, &numbers, v);
+	memset(w, 0, N * sizeof *w);
+	for (int i = 0; i < N; i++)
+		seen += v[i] <= 999 && w[v[i]]++ == 0;
+	is_int(seen, 1000, "every integer of a small range occurs");
+	c.closed = true;
+	c.least = 0;
+	c.most = N - 1;
+	b = c;
+	b.name = "first";
+	fill_chosen(&b, &chains, v);
+	fill_chosen(&c, &chains, w);
+	for (int i = 1; i < N; i++) {
+		up += v[i] - v[i - 1] == 1 || v[i - 1] - v[i] == 1;
+		together += (v[i] - v[i - 1] == 1) == (w[i] - w[i - 1] == 1);
+	}
+	ok(up > N - 16 && together > N - 16, "integers count up or down, all arrays alike (%d, %d)", up, together);
+	s.lo = 3;
+	s.hi = 101;
+	fill_chosen(&s, &chains, v);
+	for (int i = 1; i < N; i++)
+		jumps += v[i] != v[i - 1];
+	ok(v[0] == 3 && v[N - 1] == 100 && jumps == 1, "a sorted row jumps from its first value to its last (%d times)", jumps);
+	free(v);
+	free(w);
+}
+
+/* Halves of the value, of eight and of ten times the value; none of a third. */
+static void test_halves(void)
+{
+	enum { N = 4096 };
+	struct plan_buffer b = matrix(DTYPE_F32, 1, N, N, PLAN_RANDOM);
+	float *v = MEM_NEW_N(float, N);
+	int halves = 0, eighths = 0, tenths = 0, thirds = 0, outside = 0;
+	fill_chosen(&b, &(struct fill_choice){ .seed = 3, .values = PLAN_HALVES }, v);
+	for (int i = 0; i < N; i++) {
+		double x = (double)v[i];
+		halves += fmod(fabs(x), 1) == 0.5;
+		eighths += fmod(fabs(8 * x), 1) == 0.5;
+		tenths += fmod(fabs(10 * x), 1) == 0.5;
+		thirds += fmod(fabs(x), 3) == 0 || fmod(fabs(x), 3) == 1.5;
+	}
+	ok(halves > N / 64 && eighths > N / 64 && tenths > N / 64 && thirds == 0,
+	   "halves at several scales, and no thirds (%d, %d, %d)", halves, eighths, tenths);
+	b.closed = true;
+	b.lo = b.least = 0;
+	b.hi = b.most = 1;
+	fill_chosen(&b, &(struct fill_choice){ .seed = 3, .values = PLAN_HALVES }, v);
+	for (int i = 0; i < N; i++)
+		outside += !(v[i] >= 0 && v[i] <= 1);
+	is_int(outside, 0, "halves stay inside of a closed domain");
+	free(v);
+}
+
 /* Every type, fill and kind of values, hashed: recorded results name them by seed, so they must never change. */
 static void test_for_good(void)
 {
@@ -281,6 +366,10 @@ static void test_for_good(void)
 		"5f826576b87c08c3930669e29abb9f970bc0a68f1f9b3d931b41d3f2067f274d",
 		"ba5828eda223e9fdea9a53e7a4a4821a5cd79a34a0d0fab3f32585dbdfde5451",
 		"6238fa9513c9f58c707f0a342450b0ebca6cf1ae738e326ef5b9f69ba392ec97",
+		"03e4ef005cd401174d1c8344cf1f13ba9a7b7731fec81e4f8f8b7ed69ff15dd2",
+		"9ee9cfdd71d5cac7f5cdbe34ac0e9b599515d05e539f03e7eacfe45708b75c7f",
+		"0a161b836f55d1d1f7015539109ab9055e1f00c56ef30535ab7d75dd48fc96bc",
+		"c1530cf56638afb37beaed181eaa9a4243621ed08f881193a51b4ce07bb26cbb",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
@@ -396,6 +485,8 @@ int main(void)
 	test_streams();
 	test_rounded();
 	test_few();
+	test_numbers();
+	test_halves();
 	test_for_good();
 	test_special();
 	test_random();
