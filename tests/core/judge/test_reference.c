@@ -77,7 +77,7 @@ static void bounded(const struct scene *x)
 int main(int argc, char **argv)
 {
 	struct sample s;
-	struct cancel cancel = { true };
+	struct cancel cancel = { .asked = true };
 	struct err e = ERR_INIT;
 	sample_worker(argc, argv);
 	sample_init(&s);

@@ -150,7 +150,7 @@ static void at_once(struct sample *s, const char *base)
 {
 	char *folder = mem_fmt("%s/o", base);
 	struct binaries *b = binaries_new(folder, 1 << 24);
-	struct cancel cancel = { false };
+	struct cancel cancel = { .asked = false };
 	struct eval ev = { .pool = s->pool, .references = s->references, .binaries = b, .cancel = &cancel };
 	struct context *ctx = sample_context(SAMPLE_RIGHT);
 	struct several x = { .ev = &ev, .ctx = ctx, .facts = &s->facts };

@@ -64,7 +64,7 @@ static void bounds(void)
 	char *const sleeper[] = { (char *)"sleep", (char *)"1000", NULL };
 	struct sigaction act = { .sa_handler = nothing_on_signal }, was;
 	const struct itimerval often = { { 0, 20000 }, { 0, 20000 } }, never = { { 0, 0 }, { 0, 0 } };
-	struct cancel cancel = { false };
+	struct cancel cancel = { .asked = false };
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
 	pthread_t thread;

@@ -277,7 +277,7 @@ static void interrupted_late(void)
 	pthread_t thread;
 	pthread_create(&thread, NULL, interrupt_late, &l);
 	for (int i = 0; i < TURNS; i++) {
-		struct cancel cancel = { 0 };
+		struct cancel cancel = { .asked = false };
 		struct pool_worker *w;
 		pool_take_compile(l.pool, NULL, &w, &e);
 		if (ping(w, 30 * CLOCK_S, &e) < 0) {
