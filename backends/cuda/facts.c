@@ -115,20 +115,6 @@ static void describe_driver(const struct gpu_driver *driver, struct facts *f)
 	buf_fini(&text);
 }
 
-/* As nvidia-smi writes it, so that peakd's lock per device and CUDA_VISIBLE_DEVICES mean the same. */
-static void describe_uuid(const struct gpu_driver *driver, int device, struct facts *f)
-{
-	gpu_uuid u;
-	int n = 4;
-
-	if (driver->device_uuid(&u, device) != GPU_SUCCESS)
-		return;
-	snprintf(f->uuid, sizeof f->uuid, "GPU-");
-	for (int i = 0; i < 16; i++)
-		n += snprintf(f->uuid + n, sizeof f->uuid - (size_t)n, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x",
-			      u.bytes[i]);
-}
-
 #define ATTRIBUTE(member, name, ...) .member = (name),
 static const struct gpu_attributes attributes = { .vendor = "NVIDIA", GPU_ATTRIBUTE_LIST(ATTRIBUTE) };
 
@@ -136,6 +122,7 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 {
 	const struct capability *c;
 	struct facts f = common();
+	gpu_uuid u;
 	int device;
 	unsigned cc;
 	uint32_t optin;
@@ -151,7 +138,13 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 	optin = gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 	if (optin > f.shared_static)
 		f.shared_optin = optin;
-	describe_uuid(driver, device, &f);
+	/* As nvidia-smi writes it, so that peakd's lock per device and CUDA_VISIBLE_DEVICES mean the same. */
+	if (driver->device_uuid(&u, device) == GPU_SUCCESS) {
+		int n = snprintf(f.uuid, sizeof f.uuid, "GPU-");
+		for (int i = 0; i < 16; i++)
+			n += snprintf(f.uuid + n, sizeof f.uuid - (size_t)n,
+				      i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", u.bytes[i]);
+	}
 	describe_driver(driver, &f);
 	if (gpu_facts_ask(driver, device, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH))
 		f.max_cluster = c ? c->max_cluster : 8;

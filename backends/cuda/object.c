@@ -199,14 +199,7 @@ static void read_shared(const struct image *im, struct gpu_kernel *k)
 }
 
 /* Device code reaches the heap through functions that the driver links in. */
-static bool is_heap(const char *name)
-{
-	static const char *const heap[] = { "malloc", "free", "__nv_aligned_device_malloc" };
-	for (size_t i = 0; i < MEM_COUNT(heap); i++)
-		if (strcmp(name, heap[i]) == 0)
-			return true;
-	return false;
-}
+static const char *const heap[] = { "malloc", "free", "__nv_aligned_device_malloc" };
 
 int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e)
 {
@@ -232,7 +225,8 @@ int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_modul
 
 			memcpy(&symbol, im.bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
 			name = text_at(&im, table->sh_link, symbol.st_name);
-			module.allocates |= symbol.st_shndx == SHN_UNDEF && name && is_heap(name);
+			for (size_t f = 0; f < MEM_COUNT(heap) && symbol.st_shndx == SHN_UNDEF && name; f++)
+				module.allocates |= strcmp(name, heap[f]) == 0;
 			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name || !*name)
 				continue;
 			k = MEM_PUSH(module.kernels, module.count);

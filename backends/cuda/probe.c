@@ -68,41 +68,38 @@ size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *ou
 	return changes;
 }
 
-static int assemble(const struct linker *l, const struct buf *ptx, const char *arch, struct wire_compiled *io_compiled)
-{
-	char *option = mem_fmt("-arch=%s", arch);
-	const char *options[] = { option };
-	void *handle = NULL;
-	size_t size = 0;
-	int result = l->create(&handle, 1, options);
-	if (result == 0)
-		result = l->add(handle, INPUT_PTX, ptx->data, ptx->len + 1, "probe");
-	if (result == 0)
-		result = l->complete(handle);
-	if (result == 0)
-		result = l->size(handle, &size);
-	if (result == 0) {
-		free(io_compiled->binary);
-		io_compiled->binary = mem_new(size + 1, 1);
-		io_compiled->binary_len = size;
-		result = l->get(handle, io_compiled->binary);
-	}
-	if (handle)
-		l->destroy(&handle);
-	free(option);
-	return result;
-}
-
 int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, struct wire_compiled *io_compiled, struct err *e)
 {
 	struct linker l;
 	struct buf out = BUF_INIT;
-	int rc = cuda_library_load(&library, &l, e), result;
-	if (rc == 0 && cuda_probe_rewrite(ptx, probe, &out) == 0)
-		rc = err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten",
-			     probe == WIRE_PROBE_LOADS ? "loads" : "stores");
-	if (rc == 0 && (result = assemble(&l, &out, arch, io_compiled)) != 0)
-		rc = err_set(e, ERR_UNSUPPORTED, "nvJitLink answers %d to the rewritten kernel", result);
+	void *handle = NULL;
+	size_t size = 0;
+	int result = 0, rc = cuda_library_load(&library, &l, e);
+	if (rc < 0)
+		return rc;
+	if (cuda_probe_rewrite(ptx, probe, &out) == 0) {
+		buf_fini(&out);
+		return err_set(e, ERR_UNSUPPORTED, "it has no %s of floats that could be rewritten",
+			       probe == WIRE_PROBE_LOADS ? "loads" : "stores");
+	}
+	char *option = mem_fmt("-arch=%s", arch);
+	const char *options[] = { option };
+	result = l.create(&handle, 1, options);
+	if (result == 0)
+		result = l.add(handle, INPUT_PTX, out.data, out.len + 1, "probe");
+	if (result == 0)
+		result = l.complete(handle);
+	if (result == 0)
+		result = l.size(handle, &size);
+	if (result == 0) {
+		free(io_compiled->binary);
+		io_compiled->binary = mem_new(size + 1, 1);
+		io_compiled->binary_len = size;
+		result = l.get(handle, io_compiled->binary);
+	}
+	if (handle)
+		l.destroy(&handle);
+	free(option);
 	buf_fini(&out);
-	return rc;
+	return result == 0 ? 0 : err_set(e, ERR_UNSUPPORTED, "nvJitLink answers %d to the rewritten kernel", result);
 }

@@ -211,18 +211,6 @@ static int by_samples(const void *a, const void *b)
 	return (x->samples < y->samples) - (x->samples > y->samples);
 }
 
-static void shorten(struct wire_counters *to)
-{
-	if (to->stall_count)
-		qsort(to->stalls, to->stall_count, sizeof *to->stalls, by_samples);
-	for (; to->stall_count > SHOWN; to->stall_count--) {
-		struct wire_stall *last = &to->stalls[to->stall_count - 1];
-		free(last->kernel);
-		free(last->region);
-		free(last->reason);
-	}
-}
-
 int cuda_stalls_read(struct backend_run *run, struct wire_counters *io_counters, struct err *e)
 {
 	struct backend_device *d = run->device;
@@ -248,6 +236,13 @@ int cuda_stalls_read(struct backend_run *run, struct wire_counters *io_counters,
 	snprintf(d->cupti->pc_closed, sizeof d->cupti->pc_closed, "stalls are sampled once in a worker's life");
 	pcs_fini(&s.kept);
 	pcs_fini(&s.read);
-	shorten(io_counters);
+	if (io_counters->stall_count)
+		qsort(io_counters->stalls, io_counters->stall_count, sizeof *io_counters->stalls, by_samples);
+	for (; io_counters->stall_count > SHOWN; io_counters->stall_count--) {
+		struct wire_stall *last = &io_counters->stalls[io_counters->stall_count - 1];
+		free(last->kernel);
+		free(last->region);
+		free(last->reason);
+	}
 	return rc;
 }

@@ -14,23 +14,6 @@
 #include <glslang/SPIRV/GlslangToSpv.h>
 #include <glslang/build_info.h>
 
-static char *copy(const std::string &text)
-{
-	char *out = strdup(text.c_str());
-	if (out == nullptr)
-		abort();
-	return out;
-}
-
-/* Parses, links and assigns bindings; the shader must live as long as the program. */
-static bool front_end(glslang::TShader &shader, glslang::TProgram &program, EShMessages messages)
-{
-	if (!shader.parse(GetDefaultResources(), 450, false, messages))
-		return false;
-	program.addShader(&shader);
-	return program.link(messages) && program.mapIO();
-}
-
 bool hlsl_glslang(const char *source, const char *entry, bool half, struct glslang_output *ret_output)
 {
 	const bool ready = glslang::InitializeProcess(); /* counts its callers: only the first one does anything */
@@ -46,7 +29,11 @@ bool hlsl_glslang(const char *source, const char *entry, bool half, struct glsla
 	shader.setEnvInput(glslang::EShSourceHlsl, EShLangCompute, glslang::EShClientVulkan, 110);
 	shader.setEnvClient(glslang::EShClientVulkan, glslang::EShTargetVulkan_1_1);
 	shader.setEnvTarget(glslang::EShTargetSpv, glslang::EShTargetSpv_1_3);
-	bool good = ready && front_end(shader, program, messages);
+	bool good = ready && shader.parse(GetDefaultResources(), 450, false, messages);
+	if (good) {
+		program.addShader(&shader); /* which must live as long as the program */
+		good = program.link(messages) && program.mapIO();
+	}
 	std::string log = std::string(shader.getInfoLog()) + program.getInfoLog();
 	std::vector<unsigned> words;
 	if (good) {
@@ -57,7 +44,9 @@ bool hlsl_glslang(const char *source, const char *entry, bool half, struct glsla
 		log += logger.getAllMessages();
 		good = !words.empty();
 	}
-	*ret_output = glslang_output{ nullptr, 0, copy(log) };
+	*ret_output = glslang_output{ nullptr, 0, strdup(log.c_str()) };
+	if (ret_output->log == nullptr)
+		abort();
 	if (!good)
 		return false;
 	ret_output->words = static_cast<uint32_t *>(malloc(words.size() * sizeof(uint32_t)));

@@ -204,25 +204,6 @@ static void allow_drivers(struct sandbox_files *f)
 
 /* --- entering and closing ----------------------------------------------------------------------------------------- */
 
-/* *ret_writes: the role may write files. */
-static int enter_files(int abi, enum sandbox_role role, const struct sandbox_needs *needs, bool *ret_writes, struct err *e)
-{
-	struct sandbox_files f;
-	struct stat st;
-	int rc = sandbox_files_init(&f, abi, e);
-	if (rc < 0)
-		return rc;
-	for (unsigned i = 0; i < needs->read_count; i++)
-		if (stat(needs->read[i], &st) == 0 && S_ISDIR(st.st_mode))
-			sandbox_files_allow(&f, needs->read[i], role >= SANDBOX_PROGRAM ? SANDBOX_FILES_RUN : SANDBOX_FILES_READ);
-		else
-			allow_folder_of(&f, needs->read[i]);
-	if (role != SANDBOX_COMPILE)
-		allow_drivers(&f);
-	*ret_writes = (role == SANDBOX_BUILDER || (role == SANDBOX_COMPILE && needs->scratch)) && make_scratch(&f);
-	return sandbox_files_close(&f, e);
-}
-
 static int refuse(const struct err *why, struct err *e)
 {
 	return err_set(e, ERR_UNSUPPORTED,
@@ -234,14 +215,28 @@ static int refuse(const struct err *why, struct err *e)
 int sandbox_enter(const struct sandbox_kernel *k, enum sandbox_role role, const struct sandbox_needs *needs, struct err *e)
 {
 	struct err why = ERR_INIT;
-	bool writes = k->landlock == 0;
+	struct sandbox_files f;
+	struct stat st;
+	bool writes = k->landlock == 0; /* the role may write files */
 	int rc = 0;
 	if (k->off)
 		return 0;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		rc = err_sys(&why, errno, "no_new_privs");
 	if (rc == 0 && k->landlock > 0)
-		rc = enter_files(k->landlock, role, needs, &writes, &why);
+		rc = sandbox_files_init(&f, k->landlock, &why);
+	if (rc == 0 && k->landlock > 0) {
+		for (unsigned i = 0; i < needs->read_count; i++)
+			if (stat(needs->read[i], &st) == 0 && S_ISDIR(st.st_mode))
+				sandbox_files_allow(&f, needs->read[i],
+						    role >= SANDBOX_PROGRAM ? SANDBOX_FILES_RUN : SANDBOX_FILES_READ);
+			else
+				allow_folder_of(&f, needs->read[i]);
+		if (role != SANDBOX_COMPILE)
+			allow_drivers(&f);
+		writes = (role == SANDBOX_BUILDER || (role == SANDBOX_COMPILE && needs->scratch)) && make_scratch(&f);
+		rc = sandbox_files_close(&f, &why);
+	}
 	if (rc < 0)
 		return refuse(&why, e);
 	/* Drivers keep anonymous shared memory in files, so only the compile role is limited: to no file, or small ones

@@ -57,13 +57,6 @@ static double student_quantile(double p, double df)
 	return z + g1 / df + g2 / (df * df) + g3 / (df * df * df);
 }
 
-/* The share (0 … 0.5) of the resamples beyond either end of the interval. */
-static double tail_of(size_t n, double confidence)
-{
-	double df = (double)(n - 1), wide = sqrt((double)n / df) * student_quantile(0.5 + confidence / 2, df);
-	return 0.5 * erfc(wide / sqrt(2));
-}
-
 static double at_share(const double *sorted, size_t n, double share)
 {
 	double place = share * (double)(n - 1), below = floor(place);
@@ -73,8 +66,10 @@ static double at_share(const double *sorted, size_t n, double share)
 
 struct verdict_interval verdict_interval(const double *logs, size_t n, double confidence)
 {
-	double *draw = mem_copy(logs, n * sizeof *draw), means[RESAMPLES], tail = tail_of(n, confidence);
-	double middle = trimmed_mean(draw, n);
+	double *draw = mem_copy(logs, n * sizeof *draw), means[RESAMPLES];
+	double middle = trimmed_mean(draw, n), df = (double)(n - 1);
+	/* The share (0 … 0.5) of the resamples beyond either end of the interval. */
+	double tail = 0.5 * erfc(sqrt((double)n / df) * student_quantile(0.5 + confidence / 2, df) / sqrt(2));
 	uint64_t state = UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t r = 0; r < RESAMPLES; r++) {
 		for (size_t i = 0; i < n; i++)

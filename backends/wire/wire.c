@@ -27,48 +27,6 @@ static int peer_gone(struct err *e)
 	return err_set(e, ERR_CRASH, "the other end of the wire is gone: its process ended or closed the connection");
 }
 
-/* Waits for room on the descriptor. */
-static int await_room(int fd, int64_t deadline, struct err *e)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	for (;;) {
-		int n = poll(&p, 1, clock_poll_ms(deadline));
-		if (n > 0)
-			return 0;
-		if (n == 0)
-			return err_set(e, ERR_TIMEOUT, "the other end of the wire did not accept the message in time");
-		if (errno != EINTR)
-			return err_sys(e, errno, "poll on the wire");
-	}
-}
-
-/* Removes n written bytes from the front of the pieces. */
-static void advance(struct iovec piece[PIECES], size_t n)
-{
-	for (int i = 0; i < PIECES; i++) {
-		size_t part = n < piece[i].iov_len ? n : piece[i].iov_len;
-		piece[i].iov_base = (char *)piece[i].iov_base + part;
-		piece[i].iov_len -= part;
-		n -= part;
-	}
-}
-
-/* One write. A blocking descriptor (careful) gets no more than it accepts at once after POLLOUT, so that the deadline
- * holds. */
-static ssize_t write_some(int fd, const struct iovec piece[PIECES], bool careful)
-{
-	const struct iovec *first = piece;
-	while (first->iov_len == 0)
-		first++;
-	if (!careful) {
-		/* A dead peer is an error of this call, not a signal for the whole process. */
-		struct msghdr m = { .msg_iov = (struct iovec *)piece, .msg_iovlen = PIECES };
-		ssize_t n = sendmsg(fd, &m, MSG_NOSIGNAL);
-		return n < 0 && errno == ENOTSOCK ? writev(fd, piece, PIECES) : n;
-	}
-	return write(fd, first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF);
-}
-
 int wire_send(int fd, enum wire_type type, uint32_t id, const void *body, size_t len, int64_t deadline, struct err *e)
 {
 	struct buf borrowed = { .data = (char *)(uintptr_t)body, .len = len };
@@ -89,15 +47,34 @@ int wire_send_tail(int fd, enum wire_type type, uint32_t id, const struct buf *b
 	int flags = fcntl(fd, F_GETFL);
 	bool careful = deadline != CLOCK_NEVER && flags >= 0 && !(flags & O_NONBLOCK);
 	while (piece[0].iov_len + piece[1].iov_len + piece[2].iov_len > 0) {
-		if (await_room(fd, deadline, e) < 0)
-			return -(int)e->code;
-		ssize_t n = write_some(fd, piece, careful);
-		if (n >= 0)
-			advance(piece, (size_t)n);
-		else if (errno == EPIPE || errno == ECONNRESET)
+		struct pollfd room = { .fd = fd, .events = POLLOUT };
+		const struct iovec *first = piece;
+		int ready = poll(&room, 1, clock_poll_ms(deadline));
+		if (ready == 0)
+			return err_set(e, ERR_TIMEOUT, "the other end of the wire did not accept the message in time");
+		if (ready < 0 && errno != EINTR)
+			return err_sys(e, errno, "poll on the wire");
+		if (ready < 0)
+			continue;
+		while (first->iov_len == 0)
+			first++;
+		/* A dead peer is an error of this call, not a signal for the whole process. A blocking descriptor (careful) gets no
+		 * more than it accepts at once after POLLOUT, so that the deadline holds. */
+		struct msghdr all = { .msg_iov = piece, .msg_iovlen = PIECES };
+		ssize_t n = careful ? write(fd, first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF)
+				    : sendmsg(fd, &all, MSG_NOSIGNAL);
+		if (n < 0 && !careful && errno == ENOTSOCK)
+			n = writev(fd, piece, PIECES);
+		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
 			return peer_gone(e);
-		else if (errno != EINTR && errno != EAGAIN)
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
 			return err_sys(e, errno, "write to the wire");
+		for (int i = 0; i < PIECES && n > 0; i++) { /* what was written goes from the front */
+			size_t part = (size_t)n < piece[i].iov_len ? (size_t)n : piece[i].iov_len;
+			piece[i].iov_base = (char *)piece[i].iov_base + part;
+			piece[i].iov_len -= part;
+			n -= (ssize_t)part;
+		}
 	}
 	return 0;
 }

@@ -360,21 +360,6 @@ static void allow_ties(struct runs *all, const struct run *r, const struct outpu
 	}
 }
 
-/* A list whose order is free is wrong in nearly every element, which says little about what to do. */
-static void suggest_set(const struct plan_buffer *b, const struct output *out, const struct compare_wanted *want,
-			struct wire_compared *compared)
-{
-	static const struct judgement set = { .kind = JUDGE_SET };
-	struct wire_compared unordered;
-	if (b->dims[b->rank - 1] < 2 || compared->untouched)
-		return;
-	compare_by_kind(b, out->bytes, want, &set, NULL, &unordered);
-	if (unordered.mismatched == 0)
-		snprintf(compared->finding, sizeof compared->finding,
-			 "the elements of each row are right, in another order; if their order is free, the baseline can declare "
-			 "`set`");
-}
-
 static int compare_with(struct runs *all, const struct run *r, const struct output *out, const struct judgement *j,
 			const struct compare_wanted *want, struct wire_compared *compared, struct err *e)
 {
@@ -394,8 +379,17 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 	compare_outputs(b, out->bytes, want, compared);
 	if (!dtype_is_float(b->type))
 		allow_ties(all, r, out, want, compared);
-	if (compared->mismatched)
-		suggest_set(b, out, want, compared);
+	/* A list whose order is free is wrong in nearly every element, which says little about what to do. */
+	if (compared->mismatched && b->dims[b->rank - 1] >= 2 && !compared->untouched) {
+		static const struct judgement set = { .kind = JUDGE_SET };
+		struct wire_compared unordered;
+		compare_by_kind(b, out->bytes, want, &set, NULL, &unordered);
+		if (unordered.mismatched == 0)
+			snprintf(compared->finding, sizeof compared->finding,
+				 "the elements of each row are right, in another order; if their order is free, the baseline can "
+				 "declare "
+				 "`set`");
+	}
 	return 0;
 }
 
