@@ -408,15 +408,24 @@ static gpu_result reset(const struct backend_run *run, struct gpu_set *set)
 	return result;
 }
 
-/* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
- * cache: the set before is reset instead, and keeps what it left until then. */
-static gpu_result next_set(struct backend_run *run, bool rotates)
+gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 {
 	const struct backend_device *d = run->device;
-	struct gpu_set *before = &run->sets[run->current], *set;
-	size_t wipe = rotates && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes;
+	struct gpu_set *before = &run->sets[run->current], *set = before;
+	bool unreset = cache == WIRE_UNRESET, rotates = cache == WIRE_COLD && run->rotates;
 	gpu_result result = GPU_SUCCESS;
 
+	if (cache != WIRE_COLD && cache != WIRE_FLUSHED) {
+		result = unreset ? restore(run, set) : GPU_SUCCESS;
+		if (result == GPU_SUCCESS)
+			result = submit(run, set);
+		if (result == GPU_SUCCESS)
+			result = unreset ? restore(run, set) : reset(run, set);
+		return result == GPU_SUCCESS && !unreset ? gpu_scrub(d, BACKEND_SCRUB_TIMED) : result;
+	}
+	/* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
+	 * cache: the set before is reset instead, and keeps what it left until then. */
+	size_t wipe = rotates && d->flush_bytes > HIDE_BYTES ? HIDE_BYTES : d->flush_bytes;
 	run->current = (run->current + 1) % run->set_count;
 	set = &run->sets[run->current];
 	if (rotates && !before->reset)
@@ -428,22 +437,6 @@ static gpu_result next_set(struct backend_run *run, bool rotates)
 	if (result == GPU_SUCCESS)
 		result = gpu_scrub(d, BACKEND_SCRUB_TIMED);
 	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
-}
-
-gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
-{
-	struct gpu_set *set = &run->sets[run->current];
-	bool unreset = cache == WIRE_UNRESET;
-	gpu_result result;
-
-	if (cache == WIRE_COLD || cache == WIRE_FLUSHED)
-		return next_set(run, cache == WIRE_COLD && run->rotates);
-	result = unreset ? restore(run, set) : GPU_SUCCESS;
-	if (result == GPU_SUCCESS)
-		result = submit(run, set);
-	if (result == GPU_SUCCESS)
-		result = unreset ? restore(run, set) : reset(run, set);
-	return result == GPU_SUCCESS && !unreset ? gpu_scrub(run->device, BACKEND_SCRUB_TIMED) : result;
 }
 
 /* Events around every operation: what lies between two of them on the stream counts for the later one. */

@@ -219,23 +219,6 @@ static spv_result_t note(void *user, const spv_parsed_instruction_t *parsed)
 	return SPV_SUCCESS;
 }
 
-/* The push constants' members: a struct's scalars. */
-static void add_members(struct spirv *s, const struct spirv_type *t)
-{
-	if (t == NULL || t->op != SPIRV_TYPE_STRUCT || s->members)
-		return;
-	s->member_count = t->count;
-	s->members = MEM_NEW_N(struct spirv_member, s->member_count);
-	for (size_t i = 0; i < s->member_count; i++) {
-		const struct spirv_type *m = hlsl_spirv_type(s, t->members[i]);
-		bool scalar = m && (m->op == SPIRV_TYPE_INT || m->op == SPIRV_TYPE_FLOAT);
-		s->members[i] = (struct spirv_member){ .name = mem_str(""),
-						       .offset = t->offsets[i],
-						       .bits = scalar ? m->bits : 0,
-						       .floating = m && m->op == SPIRV_TYPE_FLOAT };
-	}
-}
-
 static void add_variable(struct spirv *s, const uint32_t *w, uint32_t *io_push)
 {
 	uint32_t storage = w[3], type;
@@ -245,7 +228,16 @@ static void add_variable(struct spirv *s, const uint32_t *w, uint32_t *io_push)
 		s->shared = capped((uint64_t)s->shared + (t ? t->bytes : 0));
 	} else if (storage == SPIRV_STORAGE_PUSH) {
 		*io_push = w[2];
-		add_members(s, t);
+		bool first = s->members == NULL; /* a struct's scalars */
+		for (size_t i = 0; first && t && t->op == SPIRV_TYPE_STRUCT && i < t->count; i++) {
+			const struct spirv_type *m = hlsl_spirv_type(s, t->members[i]);
+			bool scalar = m && (m->op == SPIRV_TYPE_INT || m->op == SPIRV_TYPE_FLOAT);
+			*MEM_PUSH(s->members, s->member_count) =
+				(struct spirv_member){ .name = mem_str(""),
+						       .offset = t->offsets[i],
+						       .bits = scalar ? m->bits : 0,
+						       .floating = m && m->op == SPIRV_TYPE_FLOAT };
+		}
 	} else if (storage == STORAGE_UNIFORM || storage == STORAGE_STORAGE_BUFFER || storage == STORAGE_UNIFORM_CONSTANT) {
 		bool buffer = storage == STORAGE_STORAGE_BUFFER || (storage == STORAGE_UNIFORM && t && s->ids[type].buffer);
 		*MEM_PUSH(s->bindings, s->binding_count) = (struct spirv_binding){ .name = mem_str(x->name ? x->name : ""),
