@@ -3,6 +3,7 @@
 #define PEAKD_BASE_HASH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { HASH_HEX = 64, HASH_SIZE = HASH_HEX + 1 };
 
@@ -27,5 +28,15 @@ struct hash hash_end(struct hash_state *take_s);
 int hash_valid(const char *hex);
 /* n unguessable bytes from the kernel; aborts when there are none. */
 void hash_random(void *bytes, size_t n);
+
+/* The next number of a sequence that `state` (any number at first) stands for: SplitMix64 (Steele, Lea and Flood 2014). Not for
+ * secrets. */
+static inline uint64_t hash_next(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+	return z ^ z >> 31;
+}
 
 #endif

@@ -74,6 +74,14 @@ char *mem_fmtv(const char *fmt, va_list ap)
 	return must(n < 0 ? NULL : text, 0);
 }
 
+bool mem_has_text(const char *const *texts, size_t count, const char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(texts[i], text) == 0)
+			return true;
+	return false;
+}
+
 char *mem_fmt(const char *fmt, ...)
 {
 	va_list ap;

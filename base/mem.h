@@ -3,6 +3,7 @@
 #define PEAKD_BASE_MEM_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed memory for n elements of size bytes each; never NULL; free() it. Aborts on overflow and exhaustion. */
@@ -15,6 +16,8 @@ char *mem_strn(const char *s, size_t n);
 void *mem_copy(const void *p, size_t bytes);
 /* Frees the texts and the array of them. */
 void mem_free_texts(char **take_texts, size_t count);
+/* Whether a text is among them. */
+bool mem_has_text(const char *const *texts, size_t count, const char *text);
 /* printf into fresh memory. */
 char *mem_fmt(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 char *mem_fmtv(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));

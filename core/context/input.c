@@ -22,17 +22,9 @@ static const char *const reserved[] = {
 };
 #define TYPES "int, i8…i64, u8…u64, f16, bf16, f32, f64, e4m3 or e5m2"
 
-static bool is_word(const char *name)
-{
-	for (size_t k = 0; k < MEM_COUNT(reserved); k++)
-		if (strcmp(name, reserved[k]) == 0)
-			return true;
-	return false;
-}
-
 bool input_is_taken(const char *name)
 {
-	return is_word(name) || dtype_parse(name) >= 0;
+	return mem_has_text(reserved, MEM_COUNT(reserved), name) || dtype_parse(name) >= 0;
 }
 
 int input_name(const struct spec *spec, const char *name, struct err *e)
@@ -44,7 +36,7 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 			e, ERR_INPUT,
 			"%s cannot be a name here; expected a letter, then letters, digits and underscores, at most %d in all",
 			name, NAME_LEN_MAX);
-	if (is_word(name))
+	if (mem_has_text(reserved, MEM_COUNT(reserved), name))
 		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; choose another name", name);
 	if (dtype_parse(name) >= 0)
 		return err_set(e, ERR_INPUT, "%s is the name of a type; choose another name", name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "core/context/enumerate.h"
 
@@ -301,21 +302,12 @@ size_t space_find(const struct space *s, const struct params *params)
 	return find_row(s, row);
 }
 
-/* SplitMix64 (Steele, Lea and Flood 2014), the constants of its reference implementation. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
-	z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-	return z ^ z >> 31;
-}
-
 /* Uniform below n: draws from the incomplete last interval are rejected. */
 static uint64_t random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t limit = UINT64_MAX - UINT64_MAX % n, r;
 	do
-		r = next_random(state);
+		r = hash_next(state);
 	while (r >= limit);
 	return r % n;
 }

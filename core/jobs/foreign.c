@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "base/clock.h"
+#include "base/lex.h"
 #include "base/mem.h"
 
 #define MS_MAX 1e12 /* thirty years: longer than any kernel or compiler takes */
@@ -39,18 +40,9 @@ static double number(const json_t *object, const char *key)
 	return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-/* Whether a context could have a parameter of this name. */
-static bool is_name(const char *text)
-{
-	const char *c = text;
-	while (isalnum((unsigned char)*c) || *c == '_')
-		c++;
-	return c > text && *c == '\0' && !isdigit((unsigned char)*text);
-}
-
 static void add_param(struct buf *out, const char *name, const json_t *value)
 {
-	if (!is_name(name) || !(json_is_number(value) || json_is_boolean(value)))
+	if (!lex_is_name(name) || !(json_is_number(value) || json_is_boolean(value)))
 		return;
 	buf_addf(out, "%s%s=", out->len ? " " : "", name);
 	if (json_is_real(value))

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "core/jobs/work_ask.h"
+#include "core/jobs/work.h"
 #include "core/measure/compare.h"
 #include "core/measure/energy.h"
 #include "core/optimize/question.h"

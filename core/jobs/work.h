@@ -4,6 +4,7 @@
 #ifndef PEAKD_CORE_JOBS_WORK_H
 #define PEAKD_CORE_JOBS_WORK_H
 
+#include "base/hash.h"
 #include "core/jobs/engine.h"
 #include "core/judge/external.h"
 #include "core/record/lineage.h"
@@ -114,5 +115,39 @@ struct work_known {
 /* The best times, what the last profile found, what was tried on this line and what came of it, and the notes that fit: a few lines
  * of Markdown (work_known.c); free(), NULL: nothing is known. */
 int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e);
+
+/* --- one question to a model beside the passes of a transformation: reviews and plans (work_ask.c); an exchange of the job ------- */
+
+/* All borrowed. */
+struct work_question {
+	const char *model; /* NULL or "": the default */
+	const char *name;  /* what stands for a transformation's name in the exchange and in recordings */
+	struct hash about; /* the context's hash */
+	unsigned attempt;  /* from 1: which question about this context */
+	const struct prompt *prompt;
+};
+
+/* What the questions of a job took so far. */
+struct work_asked {
+	int64_t calls, tokens_in, tokens_out;
+};
+
+/* *ret_answer: free(). Adds to *io_asked. Errors as of struct model's ask. */
+int work_ask(struct engine_job *job, const struct work_question *q, char **ret_answer, struct work_asked *io_asked, struct err *e);
+
+/* --- what a tune found, timed in pairs, so that every ratio that is shown later has been measured (work_pairs.c) ------------------ */
+
+struct work_pairs_request {
+	const struct lineage *l;
+	const struct facts *facts;   /* the device */
+	const struct params *winner; /* all execution parameters, validated */
+	bool warm;
+	bool missing; /* only what is not recorded yet */
+};
+
+/* Times the winner beside the baseline at its own best and as its tuning starts, and beside the parent at its best, where these are
+ * known and another configuration: a few hundred milliseconds each, shown as progress. What cannot be compared stays so. Last, the
+ * winner's energy is recorded where the device has a counter. Negative only when the job is cancelled. */
+int work_pairs(struct engine_job *job, const struct work_pairs_request *request, struct err *e);
 
 #endif

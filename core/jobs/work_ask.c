@@ -1,10 +1,9 @@
-/* work_ask: see work_ask.h. */
-#include "core/jobs/work_ask.h"
+/* work_ask: see work.h. */
+#include "core/jobs/work.h"
 
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/jobs/work.h"
 #include "core/record/exchange.h"
 
 static int record(struct engine_job *job, const struct work_question *q, const struct model_answer *answer, const char *provider,

@@ -4,7 +4,7 @@
 #ifndef PEAKD_CORE_JOBS_WORK_GATE_H
 #define PEAKD_CORE_JOBS_WORK_GATE_H
 
-#include "core/jobs/work_ask.h"
+#include "core/jobs/work.h"
 #include "core/transform/judge.h"
 #include "core/transform/transform.h"
 

@@ -1,5 +1,5 @@
-/* work_pairs: the comparisons at the end of a tune; see work_pairs.h. */
-#include "core/jobs/work_pairs.h"
+/* work_pairs: the comparisons at the end of a tune; see work.h. */
+#include "core/jobs/work.h"
 
 #include <math.h>
 #include <stdlib.h>

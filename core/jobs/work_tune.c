@@ -1,5 +1,5 @@
 /* work_tune: the job behind the tune tool: every asked size in turn, each seeded with what was fast for the parent; see work.h. */
-#include "core/jobs/work_pairs.h"
+#include "core/jobs/work.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -74,10 +74,7 @@ static bool suggests(const struct note_texts *try, const char *note, const char 
 	size_t n = strlen(NOTE_PREFIX);
 	if (note && strncmp(by, NOTE_PREFIX, n) == 0 && strcmp(by + n, note) == 0)
 		return true;
-	for (size_t i = 0; i < try->count; i++)
-		if (strcmp(try->at[i], by) == 0)
-			return true;
-	return false;
+	return mem_has_text((const char *const *)try->at, try->count, by);
 }
 
 /* `note`: the name that its own technique is applied by; NULL: none. */

@@ -12,15 +12,8 @@
 #define KERNEL 0.1
 
 /* Figures that follow from the time of an execution. */
-static bool is_timed(const char *name)
-{
-	static const char *const timed[] = { "time_us", "warm_us", "launch_percent", "joules",      "watts", "library_percent",
-					     "gflops",  "gbs",     "pipe_percent",   "copy_percent" };
-	for (size_t i = 0; i < MEM_COUNT(timed); i++)
-		if (strcmp(timed[i], name) == 0)
-			return true;
-	return false;
-}
+static const char *const timed[] = { "time_us", "warm_us", "launch_percent", "joules",      "watts", "library_percent",
+				     "gflops",  "gbs",     "pipe_percent",   "copy_percent" };
 
 static bool differs(double before, double after, double by)
 {
@@ -40,7 +33,7 @@ void difference_figures(const struct figures *before, const struct figures *afte
 		const struct figure_kind *k = &figures_known[i];
 		double a = before->values[i], b = after->values[i];
 		/* A view that was open for one alone says nothing. */
-		if (isfinite(a) && isfinite(b) && !is_timed(k->name) && differs(a, b, FIGURE))
+		if (isfinite(a) && isfinite(b) && !mem_has_text(timed, MEM_COUNT(timed), k->name) && differs(a, b, FIGURE))
 			add(list, mem_str(k->name), strcmp(k->unit, "share") == 0 ? "" : k->unit, a, b);
 	}
 }

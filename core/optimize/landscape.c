@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 /* How good plans and guidance are. Chosen, not measured: a plan's expectation is off by a factor of 1.35 either way, guidance names
@@ -23,13 +24,9 @@ struct chance {
 	uint64_t state;
 };
 
-/* SplitMix64 (Steele, Lea, Flood 2014). */
 static double draw(struct chance *c)
 {
-	uint64_t x = c->state += UINT64_C(0x9e3779b97f4a7c15);
-	x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
-	return (double)((x ^ x >> 31) >> 11) / 9007199254740992.0;
+	return (double)(hash_next(&c->state) >> 11) / 9007199254740992.0;
 }
 
 static double draw_normal(struct chance *c)

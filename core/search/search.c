@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 static const struct search_strategy *const strategies[] = {
@@ -132,15 +133,6 @@ const char *search_name(const struct search *s)
 
 /* --- random numbers ----------------------------------------------------------------------------------------------- */
 
-/* SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators" (OOPSLA 2014). */
-static uint64_t draw_bits(struct search_shuffle *s)
-{
-	uint64_t z = s->state += UINT64_C(0x9e3779b97f4a7c15);
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
 void search_shuffle_init(struct search_shuffle *s, size_t count, uint64_t seed)
 {
 	*s = (struct search_shuffle){ .order = MEM_NEW_N(size_t, count + 1), .count = count, .state = seed };
@@ -157,7 +149,7 @@ void search_shuffle_fini(struct search_shuffle *s)
 size_t search_shuffle_below(struct search_shuffle *s, size_t n)
 {
 	/* Multiply and shift; a bias of n / 2^64 is negligible here. */
-	return (size_t)(((__uint128_t)draw_bits(s) * n) >> 64);
+	return (size_t)(((__uint128_t)hash_next(&s->state) * n) >> 64);
 }
 
 double search_shuffle_uniform(struct search_shuffle *s)

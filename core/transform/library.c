@@ -355,14 +355,6 @@ void library_offers_screen(const struct library_offers *o, struct advisors *a)
 	}
 }
 
-static bool is_among(const char *name, const char *const *names, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 static int by_offer(const void *a, const void *b)
 {
 	const struct library_offer *x = a, *y = b;
@@ -384,7 +376,7 @@ void library_offers(const struct library *lib, const struct context *ctx, const 
 		struct err e = ERR_INIT;
 		if (library_find(lib, names[i], &offer.t, &e) < 0)
 			continue;
-		if (is_among(names[i], applied, applied_count))
+		if (mem_has_text(applied, applied_count, names[i]))
 			offer.why_not = mem_fmt("transformation %s was applied already", names[i]);
 		else if (fits_check(fits, offer.t, applied, applied_count, &e) < 0)
 			offer.why_not = mem_str(e.text);
