@@ -2,6 +2,7 @@
 #include "base/suggest.h"
 
 #include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,11 +41,14 @@ void suggest_init(struct suggest *n, const char *given)
 	*n = (struct suggest){ .given = given, .best = "", .distance = allowed + 1 };
 }
 
+/* Of two names that are as near, one that was only not typed to its end is meant. */
 void suggest_offer(struct suggest *n, const char *candidate)
 {
-	size_t distance = suggest_distance(n->given, candidate);
+	size_t distance = suggest_distance(n->given, candidate), len = strlen(n->given);
+	bool begun = strncmp(candidate, n->given, len) == 0 && strncmp(n->best, n->given, len) != 0;
+	bool nearer = distance < n->distance || (distance == n->distance && n->best[0] && begun);
 	/* A name that shares no letter is not meant, however short it is. */
-	if (distance >= n->distance || distance >= strlen(n->given))
+	if (!nearer || distance >= len)
 		return;
 	n->distance = distance;
 	snprintf(n->best, sizeof n->best, "%s", candidate);
@@ -61,9 +65,8 @@ const char *suggest_word(const char *given, const char *const *known, size_t cou
 	const char *found = NULL;
 	suggest_init(&n, given);
 	for (size_t k = 0; k < count; k++) {
-		size_t before = n.distance;
 		suggest_offer(&n, known[k]);
-		if (n.distance < before)
+		if (n.best[0] && strncmp(n.best, known[k], SUGGEST_MAX) == 0)
 			found = known[k];
 	}
 	return found;

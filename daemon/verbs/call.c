@@ -285,8 +285,7 @@ static int set_options(const struct verb_line *line, const struct verb_call *cal
 		if (property)
 			rc = is_file(property) ? set_file(arguments, properties, key, given->value, e)
 					       : set(arguments, properties, key, given->value, e);
-		/* Options of all actions are parsed alike. */
-		else if (*call->name && !lists("json db log-level out force", given->option->name))
+		if (*call->name && !lists("json db log-level", given->option->name) && !lists(call->takes, given->option->name))
 			rc = err_set(e, ERR_INPUT, "--%s does not belong to `peakd %s %s`; `peakd %s --help` lists the options",
 				     given->option->name, line->verb->name, call->name, line->verb->name);
 		free(key);
@@ -316,24 +315,28 @@ int call_arguments(const struct verb_line *line, const struct verb_call *call, s
 
 /* --- calling ---------------------------------------------------------------------------------------------------------------- */
 
-/* Turns a message about an argument into one about its option: "arguments.over: given …" becomes "--over: given …". An argument that
- * words give has only its name. */
+/* Turns a message about an argument into one about its option: "arguments.over: given …" and "over: given …" become "--over: given …". An
+ * argument that words give has only its name. */
 static void name_option(const struct verb_line *line, struct err *e)
 {
 	static const char place[] = "arguments.";
-	char *given = mem_str(e->text), *colon = strchr(given, ':');
-	if (strncmp(given, place, sizeof place - 1) == 0 && colon) {
-		char *key = given + sizeof place - 1;
+	bool placed = strncmp(e->text, place, sizeof place - 1) == 0;
+	char *key = mem_str(e->text + (placed ? sizeof place - 1 : 0)), *colon = strchr(key, ':'), *name = NULL;
+	const char *dashes = "", *rest = colon ? colon + 1 : "";
+	size_t n = colon ? (size_t)(colon - key) : 0;
+	if (colon)
 		*colon = '\0';
-		char *name = option_name(key);
-		const char *dashes = "";
-		for (const struct verb_option *o = line->verb->options; o && o->name; o++)
-			if (strcmp(o->name, name) == 0)
-				dashes = "--";
-		err_set(e, e->code, "%s%s:%s", dashes, name, colon + 1);
-		free(name);
-	}
-	free(given);
+	name = option_name(key);
+	for (const struct verb_option *o = line->verb->options; colon && o && o->name; o++)
+		if (strcmp(o->name, name) == 0)
+			dashes = "--";
+	/* Some say twice what they are about. */
+	if (*dashes && strncmp(rest, " ", 1) == 0 && strncmp(rest + 1, key, n) == 0 && rest[1 + n] == ':')
+		rest += n + 2;
+	if (colon && (placed || *dashes))
+		err_set(e, e->code, "%s%s:%s", dashes, name, rest);
+	free(name);
+	free(key);
 }
 
 static bool is_table(const struct verb_call *call, const json_t *structured)

@@ -55,6 +55,7 @@ struct verb_call {
 	const char *arguments; /* those of the tool that words give, in order; @ before one whose text is a file's */
 	const char *action;    /* the tool's own name of the action; NULL: the same, or the tool has none */
 	size_t min;            /* words needed */
+	const char *takes;     /* of an action: the options that belong to it, beside those of all verbs and --json; NULL: none */
 	const char *rows;      /* member of the answer that is a table at a terminal; NULL: the answer's text is shown */
 	const struct table_column *columns;
 	int (*run)(const struct verb_line *line, const struct verb_call *call); /* in place of the call; may be NULL */

@@ -437,7 +437,7 @@ const struct verb verbs_jobs = {
 	.hidden = "id after",
 	.calls =
 		(const struct verb_call[]){
-			{ "list", "", "the newest jobs (the default action)", "job", .rows = "jobs",
+			{ "list", "", "the newest jobs (the default action)", "job", .takes = "limit", .rows = "jobs",
 			  .columns = (const struct table_column[]){ { "job", "job", TABLE_STATE },
 								    { "kind", "kind", TABLE_STATE },
 								    { "state", "state", TABLE_STATE },

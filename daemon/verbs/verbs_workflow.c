@@ -219,8 +219,9 @@ const struct verb verbs_workflow = {
 		(const struct verb_call[]){
 			{ "create", "FILE [NAME]", "creates a workflow from a context file; runs nothing", "context_create",
 			  "@source name", .min = 1 },
-			{ "list", "", "every workflow", "workflow", .rows = "workflows", .columns = list_columns },
-			{ "log", "NAME", "its checkpoints with their best times", "workflow", "name", .min = 1,
+			{ "list", "", "every workflow", "workflow", .takes = "limit", .rows = "workflows",
+			  .columns = list_columns },
+			{ "log", "NAME", "its checkpoints with their best times", "workflow", "name", .min = 1, .takes = "limit",
 			  .rows = "checkpoints", .columns = log_columns },
 			{ "show", "AT [PART]",
 			  "a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON), "
@@ -238,13 +239,13 @@ const struct verb verbs_workflow = {
 			{ "rm", "NAME", "deletes a workflow; `peakd vacuum` deletes its checkpoints when they are old enough",
 			  "workflow_change", "name", "delete", .min = 1 },
 			{ "export", "AT", "writes its fastest validated configurations as a library for C, PyTorch, JAX and CuPy",
-			  "workflow", "at", .min = 1, .run = export_files },
+			  "workflow", "at", .min = 1, .takes = "sizes device limit out force", .run = export_files },
 			{ "page", "NAME", "prints it as one HTML file to be read without a daemon (docs/page.md)", "workflow",
-			  "name", .min = 1, .run = save_page },
+			  "name", .min = 1, .takes = "out force", .run = save_page },
 			{ "import", "AT FILE",
 			  "imports another tool's measurements (Kernel Tuner's cache or T4 results, JSON, plain or gzipped): tunes "
 			  "start from them, and they are never quoted",
-			  "workflow_change", "at name", .min = 2, .run = import_file },
+			  "workflow_change", "at name", .min = 2, .takes = "sizes", .run = import_file },
 			{ .name = NULL },
 		},
 	.min_words = 1,

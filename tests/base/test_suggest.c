@@ -12,6 +12,7 @@ int main(void)
 	is_int(suggest_distance("kitten", "sitting"), 3, "kitten and sitting have distance 3");
 	is_int(suggest_distance("", "abc"), 3, "the distance from an empty word is the length");
 	is_str(suggest_word("tnue", verbs, 6), "tune", "swapped letters are corrected");
+	is_str(suggest_word("tun", verbs, 6), "tune", "of two names that are as near the one that begins so is suggested");
 	is_str(suggest_word("wokflow", verbs, 6), "workflow", "a missing letter is corrected");
 	ok(suggest_word("banana", verbs, 6) == NULL, "no word is suggested if none is near");
 	ok(suggest_word("x", verbs, 6) == NULL, "no word is suggested for a single letter");

@@ -77,6 +77,12 @@ has "$(peak transform-begin scale "$T/no-such.md" 2>&1)" "no-such.md: this file 
 has "$(peak run "$T/scale.peak.md" --transform "$T/my-own.md" --device hlsl:0 2>&1)" "a file is applied by \`peakd transform\`" "run says where files are taken"
 has "$(peak run "$T/scale.peak.md" --transform coarsen,nosuch --device hlsl:0 2>&1)" 'no transformation "nosuch"' "run takes a list of transformations"
 
+peak workflow rm scale --sizes n=1 >"$T/out" 2>&1
+is "$? $(grep -c -e "--sizes does not belong to .peakd workflow rm" "$T/out") $(peak workflow list | grep -c "^scale:")" "1 1 1" \
+	"an option of another action is refused, and nothing is done" "$(cat "$T/out")"
+has "$(peak tune scale --sizes n=3 2>&1)" "peakd tune: --sizes: n=3 is no size" "a message about an argument names the option"
+has "$(peak tun 2>&1)" "did you mean tune?" "a verb that was not typed to its end is suggested"
+
 # Pictures.
 peak plot scale >"$T/plot.svg" 2>"$T/err"
 is "$? $(python3 -c 'import sys, xml.dom.minidom as m; d = m.parse(sys.argv[1]); print(len(d.getElementsByTagName("circle")) >= 2)' "$T/plot.svg")" "0 True" \

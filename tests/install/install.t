@@ -53,11 +53,13 @@ sed 's/\\-/-/g; s/\\f[BRI]//g' "$man" >"$top/peakd.1"
 sed 's/\\-/-/g; s/\\f[BRI]//g' "$prefix/share/man/man5/peakd.conf.5" >"$top/peakd.conf.5"
 for verb in $verbs; do
 	grep -q "^.SS peakd $verb\>" "$top/peakd.1" || echo "peakd.1 lacks $verb"
-	for option in $("$top/build/peakd" help "$verb" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p'); do
-		grep -qF -- "--$option" "$prefix/share/bash-completion/completions/peakd" || echo "bash lacks $verb --$option"
-		grep -q -- "from $verb' -l $option " "$prefix/share/fish/vendor_completions.d/peakd.fish" || echo "fish lacks $verb --$option"
-		sed -n "/^	$verb)/,/;;/p" "$prefix/share/zsh/site-functions/_peakd" | grep -qF -- "--$option" || echo "zsh lacks $verb --$option"
-		grep -q -- "^--$option\( \|\$\)" "$top/peakd.1" || echo "peakd.1 lacks --$option"
+	"$top/build/peakd" help "$verb" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p' >"$top/options"
+	sed -n "/^	$verb)/,/;;/p" "$prefix/share/zsh/site-functions/_peakd" | grep -o -e '--[a-z0-9-]*' | sort -u >"$top/zsh"
+	grep -o -- "from $verb' -l [a-z0-9-]* " "$prefix/share/fish/vendor_completions.d/peakd.fish" | sed 's/.* -l /--/; s/ $//' | sort -u >"$top/fish"
+	sed -n "/^	$verb)/,/;;/p" "$prefix/share/bash-completion/completions/peakd" | grep -o -e '--[a-z0-9-]*' | sort -u >"$top/bash"
+	sed -n "/^.SS peakd $verb /,/^.S[SH]/p; /^.SH OPTIONS OF EVERY VERB/,/^.SH VERBS/p" "$top/peakd.1" | grep -o -e '^--[a-z0-9-]*' | sort -u >"$top/man"
+	for shell in zsh fish bash man; do
+		sed 's/^/--/' "$top/options" | sort -u | comm -23 - "$top/$shell" | sed "s/^/$shell lacks $verb /"
 	done
 done >"$top/out"
 [ ! -s "$top/out" ] && [ "$(echo "$verbs" | wc -l)" -gt 20 ]

@@ -38,6 +38,7 @@ static void test_refusals(void)
 	outcome("a syntax error", "float f() { return 1.0; }\n" KERNEL "{\n\tC[0] = A[0] +;\n}", -ERR_COMPILE, "device:4:");
 	outcome("one brace too many shows its line", KERNEL "{ C[0] = 1; }\n}", -ERR_COMPILE, "device:3: syntax error at column 1\n  }");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: q: unknown variable");
+	outcome("a missing semicolon", KERNEL "{\n\tC[0] = A[0]\n}", -ERR_COMPILE, "device:4: expected ; before this, or on the line above\n  }");
 	outcome("an unknown name shows its line", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "\n  \tC[0] = q;");
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
 	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT,

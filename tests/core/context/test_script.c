@@ -170,6 +170,8 @@ static void test_language(void)
 	refuse("number to text", "local s = 1e308 .. 1e308\nlaunch(s, 1, 1, {})\nx()\n",
 	       "attempt to call a nil value (global 'x')");
 	refuse("an unknown function", "lanch('k', 1, 1, {})\n", "(there are launch, alloc, table");
+	refuse("an undefined name", "local x = cdiv(nn, 2)\n", "found no value; nothing is called nn here (did you mean n?)");
+	refuse("an undefined function", "cdvi(n, 2)\n", "nothing is called cdvi here (did you mean cdiv?)");
 	refuse("kernel with a zero byte", "launch('a\\0b', 1, 1, {})\n", "expected the kernel's name");
 	refuse("name with a zero byte", "alloc(4, 'a\\0b')\n", "expected a name");
 	refuse("assignment operator", "local x = 1\nx += 1\n",
