@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +33,7 @@ enum {
 	FILE_MAX = 1 << 20,
 	PORT = 7325,
 	FILES = 8192,
+	ARENAS = 4, /* of malloc: each keeps what its threads freed, and by default there are eight for each core */
 	NAME_TELLS = 5, /* letters of a name before it may look like another one's mistake */
 	PATIENCE_MS = 10000
 };
@@ -464,6 +466,7 @@ static void stop(struct serve *s)
 
 static int serve_run(const struct verb_line *line)
 {
+	mallopt(M_ARENA_MAX, ARENAS);
 	struct serve s = { .line = line, .claim = STORE_CLAIM_INIT, .signals = -1 };
 	struct err e = ERR_INIT;
 	if (verb_get(line, "log-level") == NULL)

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Under tight limits the cause is named: every client over HTTP is answered with few descriptors, a worker that runs out of memory refutes
-# no kernel, and the last crash of a worker is kept.
+# no kernel, nor does a process that cannot be started, and the last crash of a worker is kept.
 . "$(dirname "$0")/lib.sh"
-need_hlsl 8 "$T/d.db"
+need_hlsl 12 "$T/d.db"
 small_context >"$T/scale.peak.md"
 
 # --- 64 descriptors and 120 clients at once
@@ -39,6 +39,40 @@ is $? 0 "the daemon with 64 descriptors ends with status 0"
 has "$(cat "$T/out")" "of memory here (ulimit -v)" "a worker that runs out of memory says so"
 is "$(sqlite3 "$T/small.db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 \
 	"a worker that runs out of memory leaves no evidence against the kernel"
+
+# --- no further process can be started: the C library's function for it fails while a file is there
+cat >"$T/spawn.c" <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes,
+		 char *const argv[], char *const environment[])
+{
+	int (*real)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]) =
+		dlsym(RTLD_NEXT, "posix_spawnp");
+	return access(getenv("NO_SPAWN"), F_OK) == 0 ? EAGAIN : real(pid, file, actions, attributes, argv, environment);
+}
+C
+${CC:-cc} -shared -fPIC -o "$T/spawn.so" "$T/spawn.c" -ldl
+NO_SPAWN=$T/nospawn LD_PRELOAD=$T/spawn.so "$peakd" serve --listen none --db "$T/spawn.db" 2>"$T/few" &
+daemon=$!
+wait_for 60 grep -q serving "$T/few"
+"$peakd" workflow create "$T/scale.peak.md" scale --db "$T/spawn.db" >"$T/out" 2>&1
+"$peakd" devices --db "$T/spawn.db" >"$T/out" 2>&1
+touch "$T/nospawn"
+timeout 120 "$peakd" validate scale --db "$T/spawn.db" >"$T/out" 2>&1
+is $? 1 "a job without a worker fails" "$(cat "$T/out")"
+has "$(cat "$T/out")" "Resource temporarily unavailable" "it names the cause" "$(cat "$T/few")"
+is "$(sqlite3 "$T/spawn.db" "SELECT (SELECT count(*) FROM validation WHERE verdict = 'failed'), status FROM checkpoint")" "0|draft" \
+	"a worker that cannot be started leaves no evidence against the kernel"
+rm "$T/nospawn"
+timeout 120 "$peakd" validate scale --db "$T/spawn.db" >"$T/out" 2>&1
+is $? 0 "the same daemon goes on when processes can be started again" "$(cat "$T/out")"
+kill "$daemon"
+wait "$daemon"
 
 # --- a fault in a worker
 "$peakd" workflow create "$T/scale.peak.md" scale --db "$T/crash.db" >"$T/out" 2>&1

@@ -49,6 +49,16 @@ kill -HUP $daemon
 wait_for 60 sh -c "grep -A9 RELOADING=1 '$T/said' | grep -q READY=1"
 ok $? "SIGHUP is RELOADING=1 with a time, then READY=1" "$(cat "$T/said")"
 has "$(grep RELOADING=1 "$T/said")" "MONOTONIC_USEC=" "RELOADING=1 comes with a time"
+readies=$(grep -c READY=1 "$T/said")
+reloads=$(grep -c RELOADING=1 "$T/said")
+kill -USR2 $daemon
+wait_for 60 sh -c "[ \$(grep -c READY=1 '$T/said') -gt $readies ] && [ \$(grep -c RELOADING=1 '$T/said') -gt $reloads ]"
+ok $? "a binary that takes over says RELOADING=1 and READY=1" "$(cat "$T/said" "$T/err")"
+alive=$(grep -c WATCHDOG=1 "$T/said")
+wait_for 60 sh -c "[ \$(grep -c WATCHDOG=1 '$T/said') -gt $alive ]"
+ok $? "and tells the watchdog that it is alive" "$(cat "$T/said" "$T/err")"
+timeout 60 "$peakd" jobs --db "$T/state/peakd.db" >"$T/out" 2>&1
+is $? 0 "a verb finds the daemon that took over" "$(cat "$T/out")"
 kill -TERM $daemon
 wait $daemon
 is $? 0 "SIGTERM ends the daemon with status 0" "$(cat "$T/err")"
