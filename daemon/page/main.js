@@ -403,7 +403,8 @@ async function pageJobs(main) {
 		["job", j => h("a", {href: `#/job/${encodeURIComponent(j.job)}`}, j.job)],
 		["kind", j => j.kind],
 		["state", j => h("span", {class: j.state === "failed" ? "bad" : null}, j.state)],
-		["workflow", j => j.workflow],
+		["about", j => j.about, "long"],
+		["asked for", j => when(Date.parse(j.created))],
 		[
 			"message",
 			j => {

@@ -300,6 +300,7 @@ async function showProfile(w, id) {
 						`warm ${duration(z.warm_ns)}`,
 						z.pipe_percent > 0 ? `${digits(z.pipe_percent)} % of the ${z.pipe} ceiling` : null,
 						z.copy_percent > 0 ? `${digits(z.copy_percent)} % of the copy ceiling` : null,
+						z.load,
 					]
 						.filter(Boolean)
 						.join(", "),
@@ -314,7 +315,7 @@ async function showProfile(w, id) {
 									["tool", r => r.tool],
 									["evidence", r => r.evidence, "long"],
 									["advice", r => r.guidance, "long wide"],
-									["try", r => r.try],
+									["try", r => r.try, "wrap"],
 								],
 								z.guidance,
 							),

@@ -80,6 +80,17 @@ for (const [view, until] of [
 		`the view ${view} shows something`,
 		await text(),
 	);
+ok((await text()).includes("other processes used 1.0 of 2 CPUs"), "a profile says what others used meanwhile", await text());
+ok(
+	await b.value("[...document.querySelectorAll('.scroll')].every(e => e.scrollWidth <= e.clientWidth)"),
+	"guidance is read without scrolling aside",
+	await b.value("[...document.querySelectorAll('.scroll')].map(e => [e.scrollWidth, e.clientWidth])"),
+);
+ok(
+	await b.value("document.querySelector('td.wrap').clientWidth > 60"),
+	"and no name of a transformation is cut within a word",
+	await b.value("document.querySelector('td.wrap').clientWidth"),
+);
 for (const [tab, what] of [
 	["Speed-up", "the baseline"],
 	["Models", "0.0037"],
@@ -106,6 +117,7 @@ await b.value("document.querySelector('td button').click()");
 ok(await b.until("document.body.innerText.includes('Make <u>it</u> faster.')"), "a prompt can be read", await text());
 ok((await at("#/devices", "document.querySelector('tbody tr')")) && (await text()).includes("hlsl:0"), "devices are listed");
 ok(await at("#/jobs", "document.querySelectorAll('tbody tr').length >= 2"), "jobs are listed", await text());
+ok((await text()).includes("scale, checkpoint 1"), "with what they are about", await text());
 await b.value("[...document.querySelectorAll('tbody tr')].find(r => /tune/.test(r.innerText)).querySelector('a').click()");
 ok(await b.until("document.querySelector('[role=log]')?.textContent.length > 20"), "a job's events are shown", await text());
 

@@ -51,8 +51,9 @@ SELECT context, 'unroll', 1, 'device', 1, 'planner', 'openai:planner', printf('%
 FROM checkpoint WHERE id = 1;
 INSERT INTO job (id, kind, request, state, created_ms, ended_ms, result) VALUES
 ('jsearch', 'optimize', '{"checkpoint":1,"price_in":3,"price_out":15}', 'interrupted', 1, 1, NULL),
-('jprofile', 'profile', '{"checkpoint":1}', 'done', 1, 1, '{"sizes":[{"size":"n=4096","class":"memory","why":"<b>bytes</b>","cold_ns":2000,"pipe":"f32",
-"guidance":[{"tool":"coalesce","evidence":"e","guidance":"g","try":"unroll"}],"probes":[{"free":"loads","ratio":1.5,"low":1.4,"high":1.6}],"figures":[
+('jprofile', 'profile', '{"checkpoint":1}', 'done', 1, 1, '{"sizes":[{"size":"n=4096","class":"memory","why":"<b>bytes</b>","load":"other processes used 1.0 of 2 CPUs meanwhile","cold_ns":2000,"pipe":"f32",
+"guidance":[{"tool":"coalesce","evidence":"a load brings 4 of 16 bytes that are fetched",
+"guidance":"Let neighbouring lanes read neighbouring addresses, and let each thread read four elements at once, so that whole lines are used","try":"wide-loads, coarsen"}],"probes":[{"free":"loads","ratio":1.5,"low":1.4,"high":1.6}],"figures":[
 {"name":"gflops","value":2},{"name":"gbs","value":16},{"name":"intensity","value":0.125},{"name":"pipe_percent","value":1},{"name":"copy_percent","value":80}]}]}');
 INSERT INTO decision (search, seq, policy, kind, checkpoint_id, transformation, reason, outcome, gain, low, high, created_ms)
 VALUES ('jsearch', 1, 'greedy', 'experiment', 1, 'unroll', 'the fastest checkpoint', 'faster', 1.5, 1.4, 1.6, 1);
