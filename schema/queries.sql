@@ -661,6 +661,11 @@ WITH RECURSIVE line (id) AS (
 SELECT j.id AS id, j.state AS state, j.error_text AS error_text, EXISTS (SELECT 1 FROM exchange x WHERE x.job_id = j.id) AS asked
 FROM job j WHERE j.kind = 'transform' AND json_extract(j.request, '$.checkpoint') IN (SELECT id FROM line) ORDER BY j.rowid;
 
+-- What the judge last said against a transformation's outputs.
+-- name: bench_refused
+SELECT substr(message, instr(message, ': wrong: ') + 2) AS message FROM job_event
+WHERE job_id = ?1 AND instr(message, ': wrong: ') ORDER BY seq DESC LIMIT 1;
+
 -- Jobs on the line of a workflow that wait for another machine.
 -- name: bench_later
 WITH RECURSIVE line (id) AS (

@@ -181,7 +181,9 @@ class Problem:
             tries = ask("tries", name)
             asked = [t for t in tries if t["asked"] and t["state"] in ("failed", "done")]
             if len(asked) >= (DRAFTS if newest else 1):
-                raise Stop("wrong", (newest["note"] if newest else None) or asked[-1]["error_text"] or "no kernel was right")
+                refused = ask("refused", asked[-1]["id"])  # the last answers may not have come as far as the judge
+                why = f"{refused[0]['message']}; at last: " if refused else ""
+                raise Stop("wrong", (newest["note"] if newest else None) or why + (asked[-1]["error_text"] or "no kernel was right"))
             at, what = (str(newest["id"]), repair(newest["note"] or "")) if newest else (name, "first-kernel")
             try:
                 settle("transform", (newest or root)["id"], lambda: peakd("transform", at, what, **given("model", "device", "samples")))

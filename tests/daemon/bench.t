@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 [ -n "${PEAKD_PYTHON:-}" ] ||
 	PEAKD_PYTHON=$(for p in /usr/bin/python3 python3; do "$p" -c 'import torch' 2>/dev/null && echo "$p" && break; done)
-[ -n "$PEAKD_PYTHON" ] || skip_rest 28 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 29 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 
 # --- the figures, without a device -----------------------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ is "$("$PEAKD_PYTHON" "$T/figures.py" "$root/core/problems/bench.py")" "$(printf
 	"scores, geometric means and fast_p follow from the times; wrong problems count as not solved"
 
 db=$T/a.db m=$T/model device=hlsl:0
-need_hlsl 27 "$T/d.db"
+need_hlsl 28 "$T/d.db"
 
 # --- a comparison with PyTorch by itself ------------------------------------------------------------------------------------------------
 small_context >"$T/scale.peak.md"
@@ -90,6 +90,7 @@ is "$(sqlite3 "$db" "$first")" 3 "an interrupted first kernel is resumed, not be
 is "$(figure refused .state)" "not imported" "a problem that cannot be imported is reported"
 has "$(cat "$T/out")" "y: contexts cannot be imported with float8_e4m3fn" "its reason is one line"
 is "$(figure squares '"\(.state) \(.correct)"')" "wrong false" "a problem whose kernels stay wrong is not correct"
+has "$(figure squares .why)" "y is wrong in " "it is said what the judge found, also where later answers did not reach it"
 is "$(figure halves '"\(.state) \(.correct) \(.workloads | length)"')" "scored true 2" "a definition is scored at each workload" \
 	"$(cat "$T/out" "$T/err")"
 is "$(figure twice '"\(.state) \(.correct)"')" "scored true" "a Python problem is scored" "$(cat "$T/out" "$T/err")"
