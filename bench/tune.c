@@ -3,7 +3,8 @@
  *	own [--count N]            a fake backend that answers at once: peakd's own CPU and wall time per configuration, beside the CPU time of
  *	                           one event row in its database; its memory after a tenth and at the end
  *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how long the device is idle while compiled
- *	                           work waits, and what a second device gains
+ *	                           work waits, and what a second device gains. With --device A and --sleep-ms N: of the first and of all
+ *	                           of these, which may be remote (docs/remote.md)
  *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's compile
  *	                           lanes, and through the same number of independent processes that have everything loaded
  *	devices --device A         a real tune of a small product on one or several devices ("cuda:0,1"): configurations a second in the search
@@ -26,6 +27,7 @@
 #include "core/record/store.h"
 #include "core/tune/tune.h"
 #include "core/workers/lanes.h"
+#include "core/workers/remote.h"
 #include "core/workers/variant.h"
 
 static const char fake_context[] =
@@ -50,6 +52,7 @@ static const char cuda_context[] =
 
 struct bench {
 	struct pool *pool;
+	struct remotes *remotes;
 	struct references *references;
 	struct store *store;
 	struct db *db;
@@ -77,6 +80,8 @@ static void progress(void *arg, double done, double total, const char *message)
 {
 	struct bench *b = arg;
 	struct err e = ERR_INIT;
+	if (total == 0)
+		return; /* another thread waits for its device */
 	if (event_append(b->db, b->job, &(struct event){ .kind = "progress", .progress = done, .total = total, .message = message },
 			 NULL, &e) < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
@@ -92,9 +97,12 @@ static int open_bench(struct bench *b, const char *text, const char *device, uns
 	if (mkdtemp(b->folder) == NULL)
 		return err_set(e, ERR_IO, "no folder");
 	char *path = mem_fmt("%s/t.db", b->folder), *canonical;
+	int rc = remotes_new((const char *const[]){ "any", NULL }, &b->remotes, e);
+	config.remotes = b->remotes;
 	b->pool = pool_new(&config);
 	b->references = references_new(256 << 20);
-	int rc = store_open(path, &b->store, e);
+	if (rc == 0)
+		rc = store_open(path, &b->store, e);
 	free(path);
 	if (rc == 0)
 		rc = store_take(b->store, &b->db, e);
@@ -127,6 +135,7 @@ static void close_bench(struct bench *b)
 	store_close(b->store);
 	references_free(b->references);
 	pool_free(b->pool);
+	remotes_free(b->remotes);
 	if (b->folder[0] && system(command) != 0)
 		fprintf(stderr, "tune: %s is left\n", b->folder);
 	free(command);
@@ -188,13 +197,21 @@ static int run_own(size_t count, struct err *e)
 	return rc;
 }
 
-static int overlap_on(size_t count, size_t devices, double *ret_rate, struct err *e)
+/* devices: how many of them take part; 0: all. */
+static int overlap_on(const char *device, size_t count, size_t devices, double *ret_rate, struct err *e)
 {
 	struct bench b;
 	struct tune_result r;
-	int rc = open_bench(&b, fake_context, "hlsl:all", 12, e);
+	int rc = open_bench(&b, fake_context, device, 12, e);
+	if (rc == 0 && devices == 0)
+		devices = b.device_count;
+	/* A daemon's workers live on, and a batch system's jobs from one tune to the next. */
 	if (rc == 0)
+		rc = tune(&b, 2 * devices, devices, false, &r, e);
+	if (rc == 0) {
+		tune_result_fini(&r);
 		rc = tune(&b, count, devices, true, &r, e);
+	}
 	if (rc == 0) {
 		double lasted = (double)r.device_lasted_ns, idle = (lasted - (double)r.device_ns - (double)r.starving_ns) / lasted;
 		*ret_rate = (double)r.tried / (lasted / (double)devices / 1e9);
@@ -208,15 +225,17 @@ static int overlap_on(size_t count, size_t devices, double *ret_rate, struct err
 	return rc;
 }
 
-static int run_overlap(size_t count, struct err *e)
+static int run_overlap(const char *device, const char *sleep_ms, size_t count, struct err *e)
 {
-	double one = 0, two = 0;
-	setenv("PEAKD_BENCH_FAKE", "20000 5000 2", 1);
-	int rc = overlap_on(count, 1, &one, e);
+	double one = 0, all = 0;
+	char *times = mem_fmt("20000 %lld 2", atoll(sleep_ms) * 1000);
+	setenv("PEAKD_BENCH_FAKE", times, 1);
+	free(times);
+	int rc = overlap_on(device, count, 1, &one, e);
 	if (rc == 0)
-		rc = overlap_on(count, 2, &two, e);
+		rc = overlap_on(device, count, 0, &all, e);
 	if (rc == 0)
-		printf("{\"mode\": \"overlap\", \"second_device\": %.3f}\n", two / one);
+		printf("{\"mode\": \"overlap\", \"second_device\": %.3f}\n", all / one);
 	return rc;
 }
 
@@ -396,8 +415,11 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 	struct err e = ERR_INIT;
+	int (*worker)(void) = getenv("PEAKD_BENCH_FAKE") ? fake_worker_main : worker_main;
+	if (strcmp(mode, "worker") == 0 && argc > 2)
+		return strcmp(argv[2], "--hold") == 0 ? remote_end_hold(argc > 3 ? argv[3] : "") : remote_end_guard(worker);
 	if (strcmp(mode, "worker") == 0)
-		return getenv("PEAKD_BENCH_FAKE") ? fake_worker_main() : worker_main();
+		return worker();
 	size_t count = (size_t)atoll(option(argc, argv, "--count", "0"));
 	unsigned width = (unsigned)atoi(option(argc, argv, "--width", "0"));
 	int rc;
@@ -406,13 +428,13 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "own") == 0)
 		rc = run_own(count ? count : 100000, &e);
 	else if (strcmp(mode, "overlap") == 0)
-		rc = run_overlap(count ? count : 1000, &e);
+		rc = run_overlap(option(argc, argv, "--device", "hlsl:all"), option(argc, argv, "--sleep-ms", "5"), count ? count : 1000, &e);
 	else if (strcmp(mode, "compile") == 0)
 		rc = run_compile(option(argc, argv, "--device", "cuda:sm_90a"), width, count ? count : 100, &e);
 	else if (strcmp(mode, "devices") == 0)
 		rc = run_devices(option(argc, argv, "--device", "cuda:0"), width, count ? count : 200, &e);
 	else
-		rc = err_set(&e, ERR_INPUT, "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D]");
+		rc = err_set(&e, ERR_INPUT, "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D] [--sleep-ms N]");
 	if (rc < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
 	return rc < 0;

@@ -133,6 +133,7 @@ void pool_free(struct pool *p)
 		assert(!d->leased);
 		worker_stop(&d->candidate);
 		worker_stop(&d->reference);
+		remote_release(&d->hold);
 		free(d);
 	}
 	process_starter_free(p->starter);
@@ -271,6 +272,7 @@ static int start_remote(struct pool_worker *w, struct err *e)
 	char **words = remote_worker_words(d->remote, &d->hold, w->launcher);
 	rc = process_start(&w->process, w->pool->starter, NULL, words, e);
 	w->process.remote = true;
+	w->process.hold = &d->hold;
 	remote_words_free(words);
 	return rc;
 }
@@ -549,11 +551,23 @@ static int hold_remote(struct device *d, const struct pool_wish *wish, struct er
 	return rc;
 }
 
+/* Between the leases of a job an allocation rests: another one would stand in the batch system's queue again. */
+static int take_remote(struct device *d, const struct pool_wish *wish, struct err *e)
+{
+	if (remote_allocates(d->remote)) {
+		if (remote_answers(&d->hold))
+			return 0;
+		worker_stop(&d->candidate);
+		worker_stop(&d->reference);
+	}
+	return hold_remote(d, wish, e);
+}
+
 static int lock_device(struct device *d, const struct pool_wish *wish, struct err *e)
 {
 	struct outside outside = { .device = d, .wish = wish };
 	if (d->remote)
-		return hold_remote(d, wish, e);
+		return take_remote(d, wish, e);
 	struct device_lock_waiter waiter = { .check = check_outside, .waiting = say_outside, .arg = &outside };
 	char name[DEVICE_LOCK_NAME];
 	int rc = device_lock_name(&d->facts, d->candidate.pool->lock_space, name, e);
@@ -614,14 +628,13 @@ struct pool_worker *pool_reference(struct pool_worker *worker)
 	return &worker->device->reference;
 }
 
-/* An allocation ends with its lease. On a machine that is there anyway, workers stay warm as they do here. */
+/* On a machine that is there anyway, workers stay warm as they do here, without the lock. */
 static void give_remote(struct device *d)
 {
-	if (remote_allocates(d->remote)) {
-		worker_stop(&d->candidate);
-		worker_stop(&d->reference);
-	}
-	remote_release(&d->hold);
+	if (remote_allocates(d->remote))
+		remote_rest(&d->hold);
+	else
+		remote_release(&d->hold);
 }
 
 void pool_give(struct pool_worker *w)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -22,8 +23,12 @@
 #include "core/workers/child.h"
 #include "core/workers/remote.h"
 
-#define START_NS (30 * CLOCK_S) /* a vendor's libraries may load slowly from a cold disk */
-#define FATE_NS (10 * CLOCK_S)  /* from the end of a worker's wire to the end of its process */
+#define START_NS (30 * CLOCK_S)   /* a vendor's libraries may load slowly from a cold disk */
+#define MACHINE_NS (5 * CLOCK_S)  /* without an answer, until a remote machine is asked whether it lives */
+#define LAUNCHER_NS (2 * CLOCK_S) /* for a launcher that is asked to end */
+#define FATE_NS (10 * CLOCK_S)    /* from the end of a worker's wire to the end of its process */
+
+enum { SAID_MAX = 8192 };
 
 const char *const process_counters[] = { "env", "PEAKD_COUNTERS_WORKER=1", NULL };
 
@@ -205,6 +210,8 @@ static void drain_last_words(struct process *p)
 	ssize_t n;
 	while (p->remote && (n = read(p->complaints, text, sizeof text)) > 0)
 		buf_add(&p->said, text, (size_t)n);
+	if (p->said.len > SAID_MAX)
+		buf_drop(&p->said, p->said.len - SAID_MAX);
 }
 
 /* The wire's end says only that it is gone; how it ended is the cause. */
@@ -294,6 +301,27 @@ static int own_error(const struct wire_frame *frame, struct err *e)
 	return rc;
 }
 
+/* A machine that dies says nothing, and a launcher may not notice for minutes. */
+static int await_machine(struct process *p, const struct process_request *r, struct err *e)
+{
+	struct pollfd fds[] = { { .fd = p->wire, .events = POLLIN }, { .fd = p->complaints, .events = POLLIN } };
+	while (p->hold && clock_now() < r->deadline && !(r->interrupted && atomic_load(r->interrupted))) {
+		int64_t look = clock_now() + MACHINE_NS;
+		int ready = poll(fds, 2, clock_poll_ms(look < r->deadline ? look : r->deadline));
+		if (fds[0].revents)
+			break;
+		/* At its end, stderr is left to wire_receive. */
+		size_t before = p->said.len;
+		if (ready > 0)
+			drain_last_words(p);
+		if (ready > 0 && p->said.len == before)
+			break;
+		if (ready == 0 && !remote_answers(p->hold))
+			return err_set(e, ERR_IO, "the other machine does not answer any more");
+	}
+	return 0;
+}
+
 int process_call(struct process *p, const struct process_request *r, uint8_t **ret_body, size_t *ret_len, struct err *e)
 {
 	struct wire_frame frame = { 0 };
@@ -302,6 +330,8 @@ int process_call(struct process *p, const struct process_request *r, uint8_t **r
 	size_t sent = r->body ? r->body->len : 0;
 	buf_clear(&p->said);
 	int rc = wire_send_tail(p->wire, r->type, id, r->body, r->tail, r->deadline, e);
+	if (rc == 0)
+		rc = await_machine(p, r, e);
 	if (rc == 0)
 		rc = wire_receive(p->wire, &frame, r->deadline, p->complaints, &p->said, e);
 	if (rc == 0 && (frame.id != id || (frame.type != r->type && frame.type != WIRE_FAILED)))
@@ -334,6 +364,16 @@ int process_call(struct process *p, const struct process_request *r, uint8_t **r
 /* --- the end -------------------------------------------------------------------------------------------------------------------
  */
 
+/* A launcher ends what it started when it is asked to; killed, some leave it running (srun, with a kernel that hangs). */
+static void kill_process(struct process *p)
+{
+	int64_t until = clock_now() + LAUNCHER_NS;
+	if (p->remote && kill(p->pid, SIGTERM) == 0)
+		while (!child_has_ended(p->pid) && clock_now() < until)
+			clock_sleep(5 * CLOCK_MS);
+	child_end(p->pid);
+}
+
 void process_retire(struct process *p)
 {
 	int64_t deadline = clock_now() + PROCESS_RETIRE_NS;
@@ -350,7 +390,7 @@ void process_retire(struct process *p)
 void process_end(struct process *p)
 {
 	if (p->pid > 0)
-		child_end(p->pid);
+		kill_process(p);
 	child_close(&p->wire);
 	child_close(&p->complaints);
 	buf_fini(&p->said);

@@ -22,8 +22,8 @@ struct launcher {
 	const char *hold[WORDS];    /* the program, and its words for the hold */
 	const char *beside[WORDS];  /* for a worker: the same when empty. Ends before the job's number, where there is one */
 	const char *before, *after; /* a word around the target; NULL */
+	const char *cancel;         /* the program that ends a job by its number; NULL: there are no jobs */
 	bool shell;                 /* a shell at the other end reads the command as one text */
-	bool allocates;
 };
 
 /* The connection is noticed as dead within 15 seconds; nobody is there to type a password. */
@@ -37,7 +37,7 @@ static const struct launcher launchers[] = {
 		    "cpus-per-task", "reservation" },
 	  .hold = { SRUN, "--job-name=peakd" },
 	  .beside = { SRUN, "--overlap", "--jobid" },
-	  .allocates = true },
+	  .cancel = "scancel" },
 	{ .name = "kubectl",
 	  .target = "a pod",
 	  .keys = { "namespace", "container", "context" },
@@ -278,7 +278,12 @@ const char *remote_name(const struct remote *remote)
 
 bool remote_allocates(const struct remote *remote)
 {
-	return remote->launcher->allocates;
+	return remote->launcher->cancel != NULL;
+}
+
+const char *remote_cancel(const struct remote *remote)
+{
+	return remote->launcher->cancel;
 }
 
 /* --- command lines ----------------------------------------------------------------------------------------------------------- */

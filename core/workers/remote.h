@@ -48,6 +48,7 @@ struct remote_wait {
 enum { REMOTE_JOB = 32 };
 struct remote_hold {
 	struct process process;
+	const struct remote *remote;
 	struct hash bundle;   /* of the peakd there */
 	char job[REMOTE_JOB]; /* the batch system's number of the allocation; "" without */
 };
@@ -59,8 +60,12 @@ int remote_hold(struct remote_hold *hold, const struct remote *remote, struct st
 bool remote_is_held(const struct remote_hold *hold);
 /* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a kernel. */
 bool remote_answers(struct remote_hold *hold);
+/* Nobody uses the allocation for now: it ends after a minute unless remote_answers is called. */
+void remote_rest(struct remote_hold *hold);
 /* Gives device and allocation back. Harmless without a hold. */
 void remote_release(struct remote_hold *hold);
+/* What makes a batch system end a job whose hold has not ended by itself; NULL: the launcher makes none. */
+const char *remote_cancel(const struct remote *remote);
 /* The command line of a worker beside the hold; `tool`: NULL-terminated words in front of it there, or NULL. remote_words_free. */
 char **remote_worker_words(const struct remote *remote, const struct remote_hold *hold, const char *const *tool);
 /* The command line that runs a command there: for a hold where job is NULL, else beside it. NULL-terminated; remote_words_free. */
@@ -72,11 +77,11 @@ int remote_ask_devices(const struct remote *remote, struct starter *starter, con
 
 /* --- the other end ---------------------------------------------------------------------------------------------------------- */
 
-/* `peakd worker --hold NAME`: takes the lock, then answers every byte until its input ends. Returns the exit status. */
+/* `peakd worker --hold NAME`: takes the lock, then answers when it is asked, until its input ends. Returns the exit status. */
 int remote_end_hold(const char *lock);
 /* `peakd worker --guarded`: a worker, and beside it a process that kills it when the connection is gone, for a hanging kernel would
  * never notice. Exits with 128 + N when signal N ended the worker, REMOTE_ENDED when it ended otherwise. */
 int remote_end_guard(int (*worker)(void));
-enum { REMOTE_ENDED = 100 };
+enum { REMOTE_ENDED = 100, REMOTE_ASK = '?', REMOTE_REST = '.' };
 
 #endif

@@ -15,6 +15,8 @@
 #include "core/workers/child.h"
 #include "core/workers/device_lock.h"
 
+#define REST_NS (60 * CLOCK_S) /* an allocation that nobody uses costs others time; another one may have to wait in a queue */
+
 /* --- the hold ------------------------------------------------------------------------------------------------------------------ */
 
 /* False when the connection is gone; whatever comes over it is taken in. */
@@ -50,9 +52,20 @@ int remote_end_hold(const char *lock)
 	}
 	printf("peakd held\n");
 	fflush(stdout);
-	for (ssize_t n; (n = read(STDIN_FILENO, text, sizeof text)) > 0 || (n < 0 && errno == EINTR);)
-		if (n > 0 && write(STDOUT_FILENO, text, (size_t)n) != n)
+	/* Asked, it answers; told that it rests, it ends after a while unless it is asked again. */
+	for (int64_t until = CLOCK_NEVER;;) {
+		struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+		if (poll(&in, 1, clock_poll_ms(until)) == 0)
 			break;
+		ssize_t n = read(STDIN_FILENO, text, sizeof text);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		until = text[n - 1] == REMOTE_REST ? clock_now() + REST_NS : CLOCK_NEVER;
+		if (text[n - 1] != REMOTE_REST && write(STDOUT_FILENO, "!", 1) != 1)
+			break;
+	}
 	return 0;
 }
 

@@ -24,11 +24,14 @@
 #define LOOK_NS (200 * CLOCK_MS)  /* how often a waiter looks whether it is cancelled */
 #define ANSWER_NS (10 * CLOCK_S)  /* for a hold to say that it lives */
 #define SEND_NS (600 * CLOCK_S)   /* for the bundle, over a slow line */
+#define RELEASE_NS (2 * CLOCK_S)  /* for a hold to end by itself */
+#define CANCEL_NS (3 * CLOCK_S)   /* for scancel */
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 enum { SAID_MAX = 64 << 10 };
 
-/* Runs behind any shell: no single quotes, no newline. $1: the bundle's hash, $2: its bytes, $3: the lock. What arrives is used only
- * if its hash is right, and appears under its name at once, so that two copies at the same time do no harm. */
+/* Runs behind any shell: no single quotes, no newline. No database is looked for there, since $HOME may be unset. $1: the bundle's hash,
+ * $2: its bytes, $3: the lock. What arrives is used only if its hash is right, and appears under its name at once, so that two copies at
+ * the same time do no harm. */
 static const char hold_script[] =
 	"d=\"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$1\"; if [ -x \"$d/peakd\" ]; then echo \"peakd have ${SLURM_JOB_ID-}\"; else "
 	"umask 077; mkdir -p \"${d%/*}\" && t=$(mktemp -d \"$d.XXXXXX\") || exit 3; echo \"peakd need ${SLURM_JOB_ID-}\"; "
@@ -36,10 +39,11 @@ static const char hold_script[] =
 	"\"$t\" "
 	"&& rm \"$t/bundle\" && { mv -T \"$t\" \"$d\" 2>/dev/null || [ -x \"$d/peakd\" ]; }; s=$?; [ -d \"$t\" ] && rm -rf \"$t\"; "
 	"[ $s = 0 ] || { echo \"peakd could not be unpacked in ${d%/*}\" >&2; exit 3; }; fi; exec \"$d/peakd\" worker --hold "
-	"\"$3\"";
+	"\"$3\" --db none";
 
 /* $1: the hash; behind it, what stands in front of the worker. */
-static const char worker_script[] = "h=$1; shift; exec \"$@\" \"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$h/peakd\" worker --guarded";
+static const char worker_script[] =
+	"h=$1; shift; exec \"$@\" \"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$h/peakd\" worker --guarded --db none";
 
 /* --- the bundle ---------------------------------------------------------------------------------------------------------------- */
 
@@ -211,6 +215,7 @@ static int make(struct making *m, struct starter *starter, const char *lock, con
 	snprintf(size, sizeof size, "%zu", b->len);
 	char **words = remote_words(m->remote, NULL, command);
 	int rc = process_start(&m->hold->process, starter, NULL, words, e);
+	m->hold->process.remote = true;
 	remote_words_free(words);
 	if (rc == 0)
 		rc = await_line(m, "peakd have ", "peakd need ", m->hold->job, e);
@@ -226,7 +231,7 @@ int remote_hold(struct remote_hold *hold, const struct remote *remote, struct st
 {
 	struct making m = { .hold = hold, .remote = remote, .wait = wait };
 	struct bundle b = { .len = 0 };
-	*hold = (struct remote_hold){ .process = PROCESS_INIT };
+	*hold = (struct remote_hold){ .process = PROCESS_INIT, .remote = remote };
 	int rc = map_bundle(&b, e);
 	if (rc < 0)
 		return rc;
@@ -251,7 +256,7 @@ bool remote_answers(struct remote_hold *hold)
 	int64_t until = clock_now() + ANSWER_NS;
 	struct pollfd fds = { .fd = p->wire, .events = POLLIN };
 	struct buf heard = BUF_INIT;
-	bool answers = false, open = remote_is_held(hold) && send(p->wire, "?", 1, MSG_NOSIGNAL) == 1;
+	bool answers = false, open = remote_is_held(hold) && send(p->wire, (const char[]){ REMOTE_ASK }, 1, MSG_NOSIGNAL) == 1;
 	while (open && !answers && clock_now() < until) {
 		poll(&fds, 1, clock_poll_ms(until));
 		open = hear(p->wire, &heard);
@@ -261,10 +266,37 @@ bool remote_answers(struct remote_hold *hold)
 	return answers;
 }
 
+void remote_rest(struct remote_hold *hold)
+{
+	if (remote_is_held(hold) && send(hold->process.wire, (const char[]){ REMOTE_REST }, 1, MSG_NOSIGNAL) == 1)
+		return;
+	remote_release(hold);
+}
+
+/* The launcher that was to end the job is gone, or hangs as its node does. */
+static void cancel_job(const struct remote_hold *hold)
+{
+	const struct child_input none = { .bytes = "" };
+	const struct child_bounds bounds = { .timeout_ns = CANCEL_NS };
+	char *argv[] = { (char *)remote_cancel(hold->remote), (char *)hold->job, NULL };
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	if (child_filter(argv, &none, &bounds, &out, &e) < 0)
+		log_warning("%s: job %s may still run: %s", remote_name(hold->remote), hold->job, e.text);
+	buf_fini(&out);
+}
+
 void remote_release(struct remote_hold *hold)
 {
-	/* The end of its input ends it, and a batch system's job with it. Killing the launcher first could leave the job behind. */
-	process_retire(&hold->process);
+	struct process *p = &hold->process;
+	int64_t until = clock_now() + RELEASE_NS;
+	/* The end of its input ends it, and a batch system's job with it. */
+	child_close(&p->wire);
+	while (p->pid > 0 && !child_has_ended(p->pid) && clock_now() < until)
+		clock_sleep(5 * CLOCK_MS);
+	if (p->pid > 0 && hold->job[0] && !child_has_ended(p->pid) && remote_cancel(hold->remote))
+		cancel_job(hold);
+	process_end(p);
 	hold->job[0] = '\0';
 }
 

@@ -10,6 +10,7 @@ kill "$(holder "$db")"
 wait_for 60 test -z "$(holder "$db")"
 need_bundle $tests
 start_sshd $tests
+cache=$far/cache
 export PEAKD_REMOTE="lab=ssh:far"
 device=lab/hlsl:0
 
@@ -28,31 +29,6 @@ is "$(sqlite3 "$db" "SELECT count(*) > 0 FROM measurement WHERE device LIKE '%@$
 is "$(grep -c 'copying peakd there' "$db.log")" 1 "peakd is copied once"
 
 # The idle worker stays there; its sandbox is on, and its parent is the guard.
-cat >"$T/far.py" <<'PY'
-# far.py CACHE [TICKS]: "SSHD GUARD WORKER SECCOMP" of each worker that runs from this cache and has worked for so long
-import os, sys
-def stat(pid):
-    return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
-for name in os.listdir("/proc"):
-    if not name.isdigit():
-        continue
-    try:
-        pid, line = int(name), open("/proc/%s/cmdline" % name).read()
-        if not line.startswith(sys.argv[1]) or "--guarded" not in line:
-            continue
-        guard = int(stat(pid)[1])
-        if "--guarded" not in open("/proc/%d/cmdline" % guard).read():
-            continue
-        fields, seccomp = stat(pid), [l.split()[1] for l in open("/proc/%d/status" % pid) if l.startswith("Seccomp:")][0]
-        if int(fields[11]) + int(fields[12]) >= int(sys.argv[2] if len(sys.argv) > 2 else 0):
-            print(stat(guard)[1], guard, pid, seccomp)
-    except (OSError, IndexError, ValueError):
-        pass
-PY
-workers()
-{
-	python3 "$T/far.py" "$far/cache" "$@"
-}
 has "$(workers) " " 2 " "a worker there runs in its sandbox (seccomp filters)"
 
 # --- names --------------------------------------------------------------------------------------------------------------------
@@ -94,8 +70,7 @@ sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = A[id.x]; for (uint i = 0; i < 2
 # Ends the connection of the first worker that has worked for 0.3 s, as sshd's death does.
 cut_one()
 {
-	workers 30 >"$T/workers"
-	read -r session _ <"$T/workers" && [ "$(cat "/proc/$session/comm")" = sshd ] && kill -9 "$session"
+	session=$(busy_session sshd) && kill -9 "$session"
 }
 validate() # validate: cuts one connection meanwhile
 {

@@ -59,3 +59,37 @@ listening() # listening PORT
 {
 	python3 -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])), 1)' "$1"
 }
+
+# Workers that run from the folder $cache, a line each: the process above the guard, the guard, the worker, its seccomp mode.
+cat >"$T/workers.py" <<'PY'
+import os, sys
+def stat(pid):
+    return open("/proc/%d/stat" % pid).read().rsplit(")", 1)[1].split()
+for name in os.listdir("/proc"):
+    if not name.isdigit():
+        continue
+    try:
+        pid, line = int(name), open("/proc/%s/cmdline" % name).read()
+        if not line.startswith(sys.argv[1]) or "--guarded" not in line:
+            continue
+        guard = int(stat(pid)[1])
+        if "--guarded" not in open("/proc/%d/cmdline" % guard).read():
+            continue
+        fields, seccomp = stat(pid), [l.split()[1] for l in open("/proc/%d/status" % pid) if l.startswith("Seccomp:")][0]
+        if int(fields[11]) + int(fields[12]) >= int(sys.argv[2] if len(sys.argv) > 2 else 0):
+            print(stat(guard)[1], guard, pid, seccomp)
+    except (OSError, IndexError, ValueError):
+        pass
+PY
+workers() # workers [TICKS]: those that have worked for so long
+{
+	python3 "$T/workers.py" "$cache" "$@"
+}
+
+# Prints the process above a worker that has worked for 0.3 s, if that has this name.
+busy_session() # busy_session NAME
+{
+	workers 30 | while read -r session _; do
+		[ "$(cat "/proc/$session/comm" 2>/dev/null)" = "$1" ] && echo "$session" && break
+	done | grep .
+}
