@@ -399,6 +399,10 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 	enum bound_cause most = BOUND_WIDE;
 	/* Where the baseline itself overflows, its other elements still say something. */
 	uint64_t excused = s->causes[BOUND_ABSORBED] + (m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0);
+	/* On its own values the baseline answers for itself; on others nobody must be more exact than it is. */
+	if (reference_is_close(o) && s->capped && s->baseline_ratio > 1 && m->q->values != PLAN_DECLARED)
+		return err_set(e, ERR_INTERNAL, "cannot judge %s: the baseline's own error is %.3g times its bound; %s", o->name,
+			       s->baseline_ratio, help[BOUND_POOR]);
 	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)excused, (double)o->elements))
 		return 0;
 	for (enum bound_cause c = BOUND_WIDE; c < BOUND_CAUSES; c++)
