@@ -135,7 +135,7 @@ $(EMULATED): $(EMULATED_SRC) tests/backends/hip/emulated/emulated.h $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),,-O3) -fno-math-errno -fvisibility=hidden -shared -o $@ $(EMULATED_SRC) $(LIB) \
-		-Wl,--exclude-libs,ALL -Wl,-Bsymbolic $(LDFLAGS) -lnettle -ldl -lm
+		-Wl,--exclude-libs,ALL -Wl,-Bsymbolic $(LDFLAGS) -lnettle -lz -ldl -lm
 # private: the archive that the fuzzers link is built without this flag.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer
 
