@@ -49,7 +49,8 @@ static int ask(const char *list, int64_t deadline, struct external_answers *ret_
 }
 
 /* One program whose body is `body`, within a time: its verdict, and a part of the reason (NULL: none may be there). */
-static void judge_within(int64_t deadline, const char *body, enum validation_verdict verdict, bool broken, const char *reason, const char *what)
+static void judge_within(int64_t deadline, const char *body, enum validation_verdict verdict, bool broken, const char *reason,
+			 const char *what)
 {
 	struct external_answers a = { .count = 0 };
 	struct err e = ERR_INIT;
@@ -84,9 +85,12 @@ static void late(const char *body, const char *what)
 static void check_protocol(void)
 {
 	judge("echo '{\"verdict\": \"passed\"}'", VALIDATION_PASSED, false, NULL, "a pass");
-	judge("cat >/dev/stderr; echo '{\"verdict\": \"passed\", \"later\": [1]}'", VALIDATION_PASSED, false, NULL, "much on stderr");
-	judge("printf '%s' '{\"verdict\": \"failed\", \"reason\": \"I do not\\nlike it\"}'", VALIDATION_FAILED, false, "I do not like it", "a failure");
-	judge("echo '{\"verdict\": \"skipped\", \"reason\": \"only for CUDA\"}'", VALIDATION_SKIPPED, false, "only for CUDA", "a skip");
+	judge("cat >/dev/stderr; echo '{\"verdict\": \"passed\", \"later\": [1]}'", VALIDATION_PASSED, false, NULL,
+	      "much on stderr");
+	judge("printf '%s' '{\"verdict\": \"failed\", \"reason\": \"I do not\\nlike it\"}'", VALIDATION_FAILED, false,
+	      "I do not like it", "a failure");
+	judge("echo '{\"verdict\": \"skipped\", \"reason\": \"only for CUDA\"}'", VALIDATION_SKIPPED, false, "only for CUDA",
+	      "a skip");
 	judge("echo '{\"verdict\": \"failed\", \"findings\": [{\"message\": \"bad sum\", \"line\": 6}]}'", VALIDATION_FAILED, false,
 	      "1 finding; device:6: bad sum", "a finding");
 }
@@ -95,15 +99,17 @@ static void check_garbage(void)
 {
 	judge("", VALIDATION_SKIPPED, true, "the validator itself failed: its answer is not one JSON document", "silence");
 	judge("echo all is well", VALIDATION_SKIPPED, true, "not one JSON document", "prose");
-	judge("echo '{\"verdict\": \"passed\"}{\"verdict\": \"passed\"}'", VALIDATION_SKIPPED, true, "not one JSON document", "two documents");
+	judge("echo '{\"verdict\": \"passed\"}{\"verdict\": \"passed\"}'", VALIDATION_SKIPPED, true, "not one JSON document",
+	      "two documents");
 	judge("echo '{\"verdict\": \"failed\", \"verdict\": \"passed\"}'", VALIDATION_SKIPPED, true, "duplicate", "two verdicts");
 	judge("echo '[\"passed\"]'", VALIDATION_SKIPPED, true, "not a JSON object", "a list");
 	judge("echo '{\"ok\": true}'", VALIDATION_SKIPPED, true, "no verdict", "no verdict");
 	judge("echo '{\"verdict\": \"fine\"}'", VALIDATION_SKIPPED, true, "is not passed, failed or skipped", "another verdict");
 	judge("echo '{\"verdict\": \"failed\"}'", VALIDATION_SKIPPED, true, "without a reason", "a failure without a reason");
-	judge("echo '{\"verdict\": \"passed\", \"findings\": [{\"message\": \"x\"}]}'", VALIDATION_SKIPPED, true, "passed and has 1 findings",
-	      "a pass with findings");
-	judge("echo '{\"verdict\": \"failed\", \"findings\": [{\"line\": 2}]}'", VALIDATION_SKIPPED, true, "no message", "a mute finding");
+	judge("echo '{\"verdict\": \"passed\", \"findings\": [{\"message\": \"x\"}]}'", VALIDATION_SKIPPED, true,
+	      "passed and has 1 findings", "a pass with findings");
+	judge("echo '{\"verdict\": \"failed\", \"findings\": [{\"line\": 2}]}'", VALIDATION_SKIPPED, true, "no message",
+	      "a mute finding");
 }
 
 static void check_faults(void)
@@ -139,10 +145,11 @@ static void check_faults(void)
 static void check_inheritance(void)
 {
 	char *body = mem_fmt("why=; [ -e /proc/$$/fd/%d ] && why=descriptor; [ -n \"${SOME_API_KEY:-}\" ] && why=key\n"
-	                     "read -r _ _ _ _ group rest </proc/$$/stat; [ \"$group\" = $$ ] || why=group\n"
-	                     "cat >'%s'.question\n"
-	                     "if [ -n \"$why\" ]; then echo '{\"verdict\":\"failed\",\"reason\":\"'$why'\"}'; else echo '{\"verdict\":\"passed\"}'; fi",
-	                     LEAKED, folder);
+			     "read -r _ _ _ _ group rest </proc/$$/stat; [ \"$group\" = $$ ] || why=group\n"
+			     "cat >'%s'.question\n"
+			     "if [ -n \"$why\" ]; then echo '{\"verdict\":\"failed\",\"reason\":\"'$why'\"}'; else echo "
+			     "'{\"verdict\":\"passed\"}'; fi",
+			     LEAKED, folder);
 	char *path = mem_fmt("%s.question", folder), text[8192] = "";
 	dup2(STDERR_FILENO, LEAKED);
 	setenv("SOME_API_KEY", "secret", 1);
@@ -153,7 +160,8 @@ static void check_inheritance(void)
 		fclose(f);
 	has_str(text, "{\"protocol\":1,\"ask\":\"validate\",", "it was asked in protocol 1");
 	has_str(text, "\"params\":{\"n\":64,\"BX\":8,\"BY\":4}", "with the parameters");
-	has_str(text, "\"launches\":[{\"kernel\":\"matmul\",\"grid\":[8,16,1],\"block\":[8,4,1],\"shared_bytes\":0}]", "the launches");
+	has_str(text, "\"launches\":[{\"kernel\":\"matmul\",\"grid\":[8,16,1],\"block\":[8,4,1],\"shared_bytes\":0}]",
+		"the launches");
 	has_str(text, "\"regions\":{\"device\":\"[numthreads(BX, BY, 1)]\\n", "and the code");
 	unlink(path);
 	free(path);
@@ -167,17 +175,23 @@ static void check_lists(void)
 	write_program("b.sh", "echo '{\"verdict\": \"passed\"}'");
 	write_program("a.py", "echo '{\"verdict\": \"passed\"}'");
 	write_program("outputs", "echo '{\"verdict\": \"passed\"}'");
-	write_program("notes.txt", "");
+	write_program("z.sh", "echo '{\"verdict\": \"passed\"}'");
 	char *notes = mem_fmt("%s/notes.txt", folder), *list = mem_fmt("%s:/nowhere/lint.sh:%s", folder, notes);
-	chmod(notes, 0600);
+	char *forgotten = mem_fmt("%s/z.sh", folder);
+	FILE *f = fopen(notes, "we");
+	if (f == NULL || fputs("what the others check\n", f) < 0 || fclose(f) != 0)
+		exit(1);
+	chmod(forgotten, 0600);
 	is_int(ask(list, PATIENT, &a, &e), 0, "a folder and two files");
-	is_int(a.count, 5, "what is executable, and what is named");
-	if (a.count == 5) {
+	is_int(a.count, 6, "what is executable, scripts, and what is named");
+	if (a.count == 6) {
 		is_str(a.at[0].name, "a", "by name");
 		is_str(a.at[1].name, "b", "within a folder");
-		ok(a.at[2].broken && strstr(a.at[2].reason, "peakd has a validator 'outputs' of its own"), "not under a name of peakd's");
-		ok(a.at[3].broken && strstr(a.at[3].reason, "cannot be started"), "one that is not there did not pass (%s)", a.at[3].reason);
-		ok(a.at[4].broken && strstr(a.at[4].reason, "cannot be started"), "nor one that cannot be executed");
+		ok(a.at[2].broken && strstr(a.at[2].reason, "peakd has a validator 'outputs' of its own"),
+		   "not under a name of peakd's");
+		for (size_t i = 3; i < a.count; i++)
+			ok(a.at[i].broken && strstr(a.at[i].reason, "cannot be started"),
+			   "%s cannot be started, and did not pass (%s)", a.at[i].name, a.at[i].reason);
 	}
 	external_answers_fini(&a);
 	is_int(ask("", PATIENT, &a, &e), 0, "none");
@@ -189,6 +203,7 @@ static void check_lists(void)
 	write_program("a.py", "sleep 60");
 	is_int(external_validate(&ev, &subject, &a, &e), -ERR_CANCELLED, "cancelled");
 	free(list);
+	free(forgotten);
 	free(notes);
 	forget_programs();
 }
@@ -201,8 +216,10 @@ static void check_evaluators(void)
 	struct external_metrics m = { .count = 0 };
 	struct err e = ERR_INIT;
 	write_program("1-good", "grep -q '\"ask\":\"evaluate\".*\"median_ns\":1500' && "
-	                       "echo '{\"metrics\": [{\"name\": \"area\", \"value\": 2.5, \"unit\": \"mm^2\"}, {\"name\": \"n\", \"value\": 3}]}'");
-	write_program("2-half", "echo '{\"metrics\": [{\"name\": \"area\", \"value\": 1}, {\"name\": \"x\", \"value\": \"many\"}]}'");
+				"echo '{\"metrics\": [{\"name\": \"area\", \"value\": 2.5, \"unit\": \"mm^2\"}, {\"name\": \"n\", "
+				"\"value\": 3}]}'");
+	write_program("2-half",
+		      "echo '{\"metrics\": [{\"name\": \"area\", \"value\": 1}, {\"name\": \"x\", \"value\": \"many\"}]}'");
 	write_program("3-none", "echo '{\"metrics\": []}'");
 	write_program("4-skip", "echo '{\"skipped\": \"no licence\"}'");
 	write_program("5-dead", "exit 1");

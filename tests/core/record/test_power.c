@@ -48,7 +48,8 @@ static void write_image(const struct power *p, const struct power_disk *d, const
 			continue;
 		snprintf(name, sizeof name, "%s%s", image->path, p->names[i] + strlen(path));
 		FILE *f = fopen(name, "we");
-		if (f == NULL || fwrite(d->files[i].bytes, 1, d->files[i].len, f) != d->files[i].len || fclose(f) != 0)
+		size_t len = d->files[i].len;
+		if (f == NULL || (len && fwrite(d->files[i].bytes, 1, len, f) != len) || fclose(f) != 0)
 			abort();
 	}
 }
