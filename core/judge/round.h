@@ -46,10 +46,12 @@ static inline bool round_is_optional(enum plan_values v)
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
- * formula around another value than zero costs where rows are zero. */
+ * formula around another value than zero costs where rows are zero. Roundings of a sum of equal numbers have one sign and do not
+ * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool shifted = v == PLAN_OFFSET || v == PLAN_ZERO_ROWS || round_is_at_end(v) || v == PLAN_COINCIDING;
+	bool equal = v == PLAN_ZERO_ROWS || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
+	bool shifted = v == PLAN_OFFSET || equal || round_is_at_end(v);
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
 
