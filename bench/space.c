@@ -6,7 +6,7 @@
  *	tight        a product of 10^9 whose constraints leave few configurations: the partial assignments visited
  *	refused      products that are too large in either way: the time until the refusal, and its message
  *	questions    on the first product: random points, samples, neighbours, look-ups, the nearest to another context's winner
- *	uniform      on the first product: chi square of random points and of small samples over all valid points
+ *	uniform      on the first product: chi square of small samples over all valid points
  * Times are the fastest of five. Needs no device. */
 #include <math.h>
 #include <stdio.h>

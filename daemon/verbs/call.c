@@ -372,6 +372,19 @@ static int require_validators(const struct verb_line *line, struct err *e)
 	return rc;
 }
 
+/* With --json a job that failed or was cancelled is shown as any other: its state is in the answer. */
+static int fail(const struct verb_line *line, const json_t *structured, const struct err *e)
+{
+	const char *json = verb_get(line, "json");
+	struct err why = ERR_INIT;
+	if (structured == NULL || json == NULL || *json)
+		return verb_fail(line, e);
+	verb_print_error(line->verb, e);
+	if (out_json(NULL, structured, JSON_INDENT(2), &why) < 0)
+		return verb_fail(line, &why);
+	return e->code == ERR_CANCELLED ? VERB_INTERRUPTED : VERB_FAILED;
+}
+
 int call_tool(const struct verb_line *line, const char *tool, const struct verb_call *call, json_t *take_arguments,
 	      json_t **ret_structured)
 {
@@ -392,11 +405,12 @@ int call_tool(const struct verb_line *line, const char *tool, const struct verb_
 	bar_clear(&bar);
 	if (rc < 0) {
 		name_option(line, &e);
-		status = verb_fail(line, &e);
-	} else if (ret_structured) {
-		*ret_structured = json_incref(structured);
+		status = fail(line, structured, &e);
 	} else {
-		status = print(line, call, structured, text);
+		if (ret_structured)
+			*ret_structured = json_incref(structured);
+		if (ret_structured == NULL || call)
+			status = print(line, call, structured, text);
 	}
 	status = verb_ended(client_interrupted(client), status);
 	/* A validation that ran and did not pass is no success. */

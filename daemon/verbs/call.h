@@ -24,8 +24,8 @@ void call_fini(struct call_verb *verb);
 
 /* The call's arguments out of options and words, which begin at word `first`. Reads the files that they name. */
 int call_arguments(const struct verb_line *line, const struct verb_call *call, size_t first, json_t **ret_arguments, struct err *e);
-/* Calls a tool. Prints its answer unless ret_structured is set: with --json its structure, at a terminal the table that `call` (may be
- * NULL) names, else its text. *ret_structured is set on success only. Returns the exit status. */
+/* Calls a tool and prints its answer: with --json its structure, at a terminal the table that `call` names, else its text. Prints
+ * nothing where ret_structured is set and `call` is NULL. *ret_structured is set on success only. Returns the exit status. */
 int call_tool(const struct verb_line *line, const char *tool, const struct verb_call *call, json_t *take_arguments,
 	      json_t **ret_structured);
 

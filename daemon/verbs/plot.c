@@ -150,7 +150,7 @@ static int plot_run(const struct verb_line *line, const struct verb_call *call)
 	if (out_check(out, force, &e) < 0 || call_arguments(line, call, 0, &arguments, &e) < 0)
 		return verb_fail(line, &e);
 	json_object_set_new(arguments, "action", json_string("log"));
-	int status = call_tool(line, call->tool, call, arguments, verb_get(line, "json") ? NULL : &answer);
+	int status = call_tool(line, call->tool, NULL, arguments, verb_get(line, "json") ? NULL : &answer);
 	if (status != VERB_OK || answer == NULL)
 		return status;
 	p.checkpoints = json_object_get(answer, "checkpoints");

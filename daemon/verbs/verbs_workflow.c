@@ -93,7 +93,7 @@ static int export_files(const struct verb_line *line, const struct verb_call *ca
 	}
 	if (call_arguments(line, call, 1, &arguments, &e) < 0)
 		return verb_fail(line, &e);
-	int status = call_tool(line, call->tool, call, arguments, json ? NULL : &structured);
+	int status = call_tool(line, call->tool, NULL, arguments, json ? NULL : &structured);
 	if (json)
 		return status;
 	if (status != VERB_OK)

@@ -103,5 +103,5 @@ has "$(cat "$T/err")" "interrupted" "a run ended by Ctrl-C says that it was inte
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 timeout 120 "$peakd" jobs wait "$job" --db "$db" >/dev/null 2>&1
 is "$(timeout 120 "$peakd" jobs get "$job" --db "$db" --json 2>/dev/null | jq -r .state; timeout 120 "$peakd" jobs --db "$db" | head -1 | cut -d' ' -f3)" \
-	cancelled "and its job is cancelled"
+	"$(printf 'cancelled\ncancelled')" "and its job is cancelled, also in JSON"
 done_testing
