@@ -81,6 +81,7 @@ static void test_serving(void)
 	ok(clients_are(s, 2), "both clients are counted");
 	ok(!sockets_retire(s), "the server does not retire while it has clients");
 	is_int(socket_connect(path, &late, &e), 0, "a server that did not retire accepts clients %s", e.text);
+	ok(clients_are(s, 3), "a late client is counted, too");
 	close(late);
 	close(one);
 	ok(clients_are(s, 1), "a client that leaves is no longer counted");
