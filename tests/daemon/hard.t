@@ -18,10 +18,11 @@ hard_context()
 
 call() # call TOOL <ARGUMENTS: the answer's text
 {
+	request=$(mktemp "$T/request.XXXXXX")
 	jq -c --arg tool "$1" '{jsonrpc:"2.0",id:1,method:"tools/call",params:{name:$tool,arguments:.,
-		_meta:{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' >"$T/request.$$.$1"
+		_meta:{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}' >"$request"
 	exec curl -sS -m 120 "$url" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
-		-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H "Mcp-Name: $1" -d "@$T/request.$$.$1"
+		-H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H "Mcp-Name: $1" -d "@$request"
 }
 
 small_context | jq -Rsc '{source:., name:"mm"}' | (call context_create) >"$T/small"
@@ -30,7 +31,6 @@ hard_context | jq -Rsc '{source:., name:"hard"}' >"$T/hard.json"
 (call context_create <"$T/hard.json") >"$T/refused"
 has "$(cat "$T/refused")" 'context:29: where: `(T0*T1*T2*T3*T4*T5*T6*T7) % 1000003 == 77777` is too hard' "a hard context is refused with its constraint"
 has "$(cat "$T/refused")" 'Split it into constraints on fewer parameters' "the refusal of a hard context says what to do"
-
 
 in_flight() # in_flight COUNT
 {
