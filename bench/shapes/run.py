@@ -3,7 +3,9 @@
 dispatches by shape. On a Hopper GPU, in one command; what was cut off is continued by the same command:
 
     bench/shapes/run.py PEAKD OUT MxNxK … [--budget 24] [--seconds 3000] [--device cuda:0]
-    bench/shapes/run.py PEAKD OUT --grid 64,128,256,512,1024 --every 10      # every tenth of the grid's sorted shapes
+    bench/shapes/run.py PEAKD OUT --grid 64,128,256,512,1024 --every 10      # every tenth, by the size of the product
+
+Shapes are sorted by M·N·K. Sorted by their numbers, every tenth of a grid of ten extents would have the same K.
 
 OUT gets shapes.jsonl (one line a shape: the ratio cuBLASLt's time / ours with its interval, above 1 where ours is faster, or why there is
 none), summary.json, the database, and the folder library. A shape where ours is slower counts 1.00, since a caller falls back to cuBLASLt.
@@ -37,7 +39,7 @@ class Run:
         parser.add_argument("out", type=pathlib.Path)
         parser.add_argument("shapes", nargs="*")
         parser.add_argument("--grid", help="extents; every combination is a shape")
-        parser.add_argument("--every", type=int, default=1, help="takes only every so manyth of the sorted list")
+        parser.add_argument("--every", type=int, default=1, help="takes only every so manyth of the list, which is sorted by M·N·K")
         parser.add_argument("--budget", type=int, default=24, help="configurations a shape")
         parser.add_argument("--seconds", type=float, default=3000, help="begins no further shape after so many")
         parser.add_argument("--device", default="cuda:0")
@@ -46,7 +48,7 @@ class Run:
         self.out, shapes = self.given.out, [tuple(map(int, s.split("x"))) for s in self.given.shapes]
         if self.given.grid:
             shapes += itertools.product(*[sorted(map(int, self.given.grid.split(",")))] * 3)
-        self.shapes = sorted(set(shapes))[::self.given.every]
+        self.shapes = sorted(set(shapes), key=lambda s: (math.prod(s), s))[::self.given.every]
         if not self.shapes or any(len(s) != 3 or min(s) < 1 for s in self.shapes):
             parser.error("name shapes as 256x512x1024, or --grid")
         self.out.mkdir(parents=True, exist_ok=True)
