@@ -78,7 +78,7 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 	@$(if $(filter no,$(DEPS)),:,sh tests/source/packages.sh install $(BUILD)/deps.log $(GROUPS) && touch $@)
 
 # --- files that are compiled in: each becomes a C string (base/embedded.h) ----------------------------------------------
-EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/page/* daemon/tools/*.md $(addprefix core/*/,*.md *.cu *.hlsl *.py */*.md */*.in)) \
+EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/page/* daemon/*/*.md $(addprefix core/*/,*.md *.cu *.hlsl *.py */*.md */*.in)) \
 	$(wildcard backends/*/ceiling_* backends/*/scrub.ptx backends/*/scrub.hlsl))
 $(BUILD)/gen/embedded_files.h: $(EMBEDDED) tests/source/embed.sh
 	@mkdir -p $(@D)

@@ -12,35 +12,22 @@
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
-enum { MAX_WORDS = 8 /* of a program in a sandbox */, VERB_COLUMN = 20 };
+enum { VERB_COLUMN = 20 };
 
 static int worker_run(const struct verb_line *line)
 {
-	const char *argv[MAX_WORDS + 1] = { NULL };
-	for (size_t i = 0; i < line->word_count; i++)
-		argv[i] = line->words[i];
 	if (verb_get(line, "hold"))
 		return remote_end_hold(verb_get(line, "hold"));
 	if (verb_get(line, "guarded"))
 		return remote_end_guard(worker_main);
-	return line->word_count ? worker_become(argv) : worker_main();
+	if (line->word_count == 0)
+		return worker_main();
+	const char **argv = MEM_NEW_N(const char *, line->word_count + 1);
+	memcpy(argv, line->words, line->word_count * sizeof *argv);
+	return worker_become(argv);
 }
 
-static const struct verb_option worker_options[] = {
-	{ "guarded", NULL, "for a worker on another machine: ends with its connection" },
-	{ "hold", "NAME", "takes a device's lock on another machine, and keeps it as long as the connection" },
-	{ NULL, NULL, NULL },
-};
-
-static const struct verb worker_verb = {
-	.name = "worker",
-	.words = "",
-	.summary = "a child of the daemon: compiles, owns one device, or becomes a program in a sandbox (not for typing)",
-	.options = worker_options,
-	.min_words = 0,
-	.max_words = MAX_WORDS,
-	.run = worker_run,
-};
+static const struct verb worker_verb = { .name = "worker", .run = worker_run };
 
 static const struct verb *const verbs[] = {
 	&serve_verb,
@@ -81,8 +68,11 @@ static int help(void)
 	printf("peakd %s makes GPU kernels faster, together with a language model.\n\nusage: peakd VERB … [options]\n\n",
 	       PEAKD_VERSION);
 	for (size_t i = 0; i < MEM_COUNT(verbs); i++) {
+		struct call_verb verb;
+		call_text(verbs[i], &verb);
 		printf("  %-*s ", VERB_COLUMN - 3, verbs[i]->name);
-		out_wrapped(verbs[i]->summary, VERB_COLUMN);
+		out_wrapped(verb.verb.summary, VERB_COLUMN);
+		call_fini(&verb);
 	}
 	printf("  %-*s the version\n  %-*s this text\n\n", VERB_COLUMN - 3, "version", VERB_COLUMN - 3, "help");
 	out_wrapped("`peakd VERB --help` says more. Exit status: 0 success, 1 refused or failed, 2 wrong command line (nothing was "

@@ -56,10 +56,7 @@ int relay_run(int in_fd, int out_fd, int peer_fd, struct err *e)
 		for (size_t i = 0; i < 2; i++) {
 			struct way *w = ways[i];
 			bool full = w->at < w->len;
-			fds[i] = (struct pollfd){ .fd = w->ended ? -1
-							: full   ? w->to
-								 : w->from,
-						  .events = full ? POLLOUT : POLLIN };
+			fds[i] = (struct pollfd){ .fd = w->ended ? -1 : full ? w->to : w->from, .events = full ? POLLOUT : POLLIN };
 		}
 		if (poll(fds, 2, -1) < 0)
 			continue;
@@ -94,12 +91,4 @@ static int stdio_verb_run(const struct verb_line *line)
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
-const struct verb relay_verb = {
-	.name = "stdio",
-	.words = "",
-	.summary = "MCP on standard input and output, for IDEs: joins or starts the database's daemon",
-	.options = NULL,
-	.min_words = 0,
-	.max_words = 0,
-	.run = stdio_verb_run,
-};
+const struct verb relay_verb = { .name = "stdio", .run = stdio_verb_run };

@@ -33,7 +33,7 @@ enum {
 	FILE_MAX = 1 << 20,
 	PORT = 7325,
 	FILES = 8192,
-	ARENAS = 4, /* of malloc: each keeps what its threads freed, and by default there are eight for each core */
+	ARENAS = 4,     /* of malloc: each keeps what its threads freed, and by default there are eight for each core */
 	NAME_TELLS = 5, /* letters of a name before it may look like another one's mistake */
 	PATIENCE_MS = 10000
 };
@@ -185,16 +185,12 @@ static int check_spelling(const struct verb_line *line, struct err *e)
 
 static int read_options(struct serve *s, struct err *e)
 {
-	long long idle;
 	int rc = parse_listen(s, e);
 	if (rc == 0)
 		rc = check_spelling(s->line, e);
 	if (rc == 0)
-		rc = verb_int(s->line, "idle-exit", 1, 1000000000, 0, &idle, e);
-	if (rc == 0)
-		s->idle_ns = idle * CLOCK_S;
-	if (rc == 0)
 		rc = read_secrets(s->line, &s->secrets, e);
+	s->idle_ns = verb_number(s->line, "idle-exit", 0) * CLOCK_S;
 	s->hosts = all_of(s->line, "allow-host");
 	s->origins = all_of(s->line, "allow-origin");
 	return rc;
@@ -486,66 +482,4 @@ static int serve_run(const struct verb_line *line)
 	return status;
 }
 
-static const struct verb_option options[] = {
-	{ "config", "FILE", "reads options from FILE, one OPTION = VALUE per line; those on the command line take precedence" },
-	{ "listen", "ADDR:PORT", "serves MCP over HTTP there (default 127.0.0.1:7325; port 0: any free port; none: socket only)" },
-	{ "model", "NAME=SPEC", "a model: replay:NAME, openai:URL?model=M or anthropic:URL?model=M; may be repeated" },
-	{ "remote", "[NAME=]MACHINE",
-	  "devices of this machine may be used: ssh:HOST, slurm:KEY=VALUE,… or kubectl:POD; any: every one that a client names; "
-	  "may be "
-	  "repeated" },
-	{ "validator", "PATH", "a custom validator, or a folder of them, beside $PEAKD_VALIDATORS; may be repeated" },
-	{ "token-file", "FILE", "bearer token that HTTP clients must send; default: the systemd credential \"token\"" },
-	{ "tls-cert", "FILE", "PEM certificate chain; needed to listen on anything but loopback" },
-	{ "tls-key", "FILE", "PEM key of the certificate" },
-	{ "allow-host", "NAME", "another Host that clients may name; may be repeated" },
-	{ "allow-origin", "URL", "another Origin whose pages may call; may be repeated" },
-	{ "read-only", NULL, "offers only tools that change nothing; verbs that change something fail too" },
-	{ "toolset", "NAME",
-	  "offers these tools beside those that read: create, transform, measure, optimize or manage; may be repeated (default: "
-	  "all)" },
-	{ "new", NULL, "makes the database of --db even if its folder has one of nearly the same name" },
-	{ "idle-exit", "SECONDS", "ends after so long without a client or job" },
-	{ NULL, NULL, NULL },
-};
-
-static const struct verb_option environment[] = {
-	{ "PEAKD_MODEL", "SPEC", "the model \"default\", as with --model" },
-	{ "PEAKD_REMOTE", "MACHINES", "as --remote, several with spaces between" },
-	{ "PEAKD_BUNDLE", "FILE", "the copy of peakd for other machines (default: bundle.tar.gz beside the program)" },
-	{ "PEAKD_RECORD", "FOLDER", "records there every answer of a model over HTTP" },
-	{ "PEAKD_VALIDATORS", "FOLDERS", "custom validators, in folders separated by colons" },
-	{ "PEAKD_EVALUATORS", "FOLDERS", "custom evaluators, in folders separated by colons" },
-	{ "PEAKD_VALIDATOR_SECONDS", "N", "time limit of a custom validator or evaluator (default 60)" },
-	{ "PEAKD_REFERENCES_MB", "N", "memory for cached references in MiB (default 1024)" },
-	{ "PEAKD_BINARIES_MB", "N", "disk for compiled kernels in MiB (default 1024; 0 keeps none)" },
-	{ "PEAKD_PYTHON", "FILE", "the Python that runs references of imported problems (default python3)" },
-	{ "PEAKD_CUDA_TOOLKIT", "FOLDER", "the CUDA toolkit" },
-	{ "PEAKD_CUDA_DRIVER", "FILE", "libcuda.so" },
-	{ "PEAKD_ROCM", "FOLDER", "ROCm, instead of searching for it" },
-	{ "PEAKD_HIP_RUNTIME", "FILE", "libamdhip64.so" },
-	{ "PEAKD_NVDISASM", "FILE", "nvdisasm; off: no disassembly" },
-	{ "PEAKD_SANITIZER", "FILE", "compute-sanitizer" },
-	{ "PEAKD_COUNTERS", "off", "forbids hardware counters" },
-	{ "PEAKD_SANDBOX", "off", "runs workers without their sandbox" },
-	{ "OTEL_EXPORTER_OTLP_ENDPOINT", "URL", "sends spans of jobs to this collector of OpenTelemetry (OTLP/HTTP, JSON)" },
-	{ "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "URL", "the same with the whole path" },
-	{ "PEAKD_LOG_FORMAT", "json", "writes each line of the log as a JSON object" },
-	{ "PEAKD_SHARE", "FOLDER", "the folder with transforms/ and examples/" },
-	{ NULL, NULL, NULL },
-};
-
-const struct verb serve_verb = {
-	.name = "serve",
-	.words = "",
-	.summary = "the daemon: serves one database over MCP (Unix socket and HTTP)",
-	.details = "Pages beside /mcp: /healthz, /metrics and /. Keys of models come from the environment variables or systemd\n"
-		   "credentials that their specifications name. SIGTERM and SIGINT end it; unfinished jobs can be resumed.\n"
-		   "SIGHUP reads the file of --config, models, token and certificate again; other settings need a restart.\n"
-		   "SIGUSR2 starts the binary anew in the same process, for a new version: it takes sockets and locks over.\n",
-	.options = options,
-	.environment = environment,
-	.min_words = 0,
-	.max_words = 0,
-	.run = serve_run,
-};
+const struct verb serve_verb = { .name = "serve", .run = serve_run };

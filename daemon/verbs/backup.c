@@ -76,33 +76,6 @@ static int check_run(const struct verb_line *line)
 	return rc ? verb_fail(line, &e) : VERB_OK;
 }
 
-const struct verb backup_verb = {
-	.name = "backup",
-	.words = "FILE",
-	.summary = "copies the database into one file, also while the daemon works",
-	.details = "The copy is the database at one moment, without free space. It is checked and on the disk before it is named "
-		   "FILE.\n"
-		   "To go back: end the daemon, remove the database with its -wal and -shm, and put the copy in its place.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "force", NULL, "replaces FILE, once the new copy is whole" },
-			VERBS_JSON,
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 1,
-	.max_words = 1,
-	.run = backup_run,
-};
+const struct verb backup_verb = { .name = "backup", .run = backup_run };
 
-const struct verb backup_check_verb = {
-	.name = "check",
-	.words = "",
-	.summary = "looks for damage in the database, also while the daemon works",
-	.details =
-		"Reads everything: pages, indexes, references between rows, the hash of each content, and that evidence, jobs and\n"
-		"workflows agree. Prints each finding; exit status 1 if there is one.\n",
-	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
-	.min_words = 0,
-	.max_words = 0,
-	.run = check_run,
-};
+const struct verb backup_check_verb = { .name = "check", .run = check_run };

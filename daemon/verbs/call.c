@@ -155,29 +155,23 @@ static void add_option(struct call_verb *v, const char *name, const char *key, c
 static int call_run(const struct verb_line *line);
 
 /* The actions, a line each, in front of the verb's own details. */
-static const char *details_of(struct call_verb *v, const struct verb *verb)
+static const char *details_of(struct call_verb *v)
 {
 	struct buf out = BUF_INIT;
-	for (const struct verb_call *c = verb->calls; c->name && *c->name; c++) {
+	for (const struct verb_call *c = v->verb.calls; c->name && *c->name; c++) {
 		int used = (int)(strlen(c->name) + 1 + strlen(c->words));
 		buf_addf(&out, "  %s %s%*s", c->name, c->words, used < ACTION_COLUMN ? ACTION_COLUMN - used : 1, "");
 		buf_addf(&out, "%s\n", c->about);
 	}
-	buf_adds(&out, verb->details ? verb->details : "");
+	buf_adds(&out, v->verb.details ? v->verb.details : "");
 	return keep(v, buf_steal(&out));
 }
 
 void call_complete(const struct verb *verb, struct call_verb *ret_verb)
 {
 	struct call_verb *v = ret_verb;
-	*v = (struct call_verb){ .verb = *verb };
-	if (verb->calls == NULL)
-		return;
-	for (const struct verb_option *o = verb->options; o && o->name; o++)
-		*MEM_PUSH(v->options, v->option_count) = *o;
-	for (const struct verb_number *n = verb->numbers; n && n->option; n++)
-		*MEM_PUSH(v->numbers, v->number_count) = *n;
-	for (const struct verb_call *c = verb->calls; c->name; c++) {
+	call_text(verb, v);
+	for (const struct verb_call *c = verb->calls; c && c->name; c++) {
 		json_t *schema = schema_of(c->tool), *property;
 		const char *key;
 		json_object_foreach(json_object_get(schema, "properties"), key, property)
@@ -190,13 +184,18 @@ void call_complete(const struct verb *verb, struct call_verb *ret_verb)
 		}
 		json_decref(schema);
 	}
-	*MEM_PUSH(v->options, v->option_count) = (struct verb_option){ "json", NULL, "prints the answer as JSON (docs/cli.md)" };
+	if (verb->calls) {
+		*MEM_PUSH(v->options, v->option_count) =
+			(struct verb_option){ "json", NULL, "prints the answer as JSON (docs/cli.md)" };
+		v->verb.details = details_of(v);
+		v->verb.run = call_run;
+	}
 	*MEM_PUSH(v->options, v->option_count) = (struct verb_option){ NULL, NULL, NULL };
 	*MEM_PUSH(v->numbers, v->number_count) = (struct verb_number){ NULL, 0, 0 };
+	*MEM_PUSH(v->environment, v->environment_count) = (struct verb_option){ NULL, NULL, NULL };
 	v->verb.options = v->options;
 	v->verb.numbers = v->numbers;
-	v->verb.details = details_of(v, verb);
-	v->verb.run = call_run;
+	v->verb.environment = v->environment_count > 1 ? v->environment : NULL;
 }
 
 void call_fini(struct call_verb *verb)
@@ -204,6 +203,7 @@ void call_fini(struct call_verb *verb)
 	mem_free_texts(verb->texts, verb->text_count);
 	free(verb->options);
 	free(verb->numbers);
+	free(verb->environment);
 }
 
 /* --- arguments -------------------------------------------------------------------------------------------------------------- */

@@ -10,15 +10,19 @@
 /* A verb with all its options. */
 struct call_verb {
 	struct verb verb;
-	char **texts; /* of the options that were made */
+	char **texts; /* of what was read or made */
 	size_t text_count;
 	struct verb_option *options;
 	size_t option_count;
 	struct verb_number *numbers;
 	size_t number_count;
+	struct verb_option *environment;
+	size_t environment_count;
 };
 
-/* Adds the options of the calls' tools, help for the actions, and a `run`. A verb without calls stays as it is. */
+/* Reads what verbs.md says of the verb. */
+void call_text(const struct verb *verb, struct call_verb *ret_verb);
+/* The same, and for a verb with calls the options of their tools, help for the actions, and a `run`. */
 void call_complete(const struct verb *verb, struct call_verb *ret_verb);
 void call_fini(struct call_verb *verb);
 

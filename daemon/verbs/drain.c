@@ -2,7 +2,6 @@
  * core/jobs/drain.h. export and merge open the database beside its daemon, each in one short transaction. run is a daemon without a
  * socket on the bundle's own database, and ends when its jobs have ended. */
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -261,11 +260,10 @@ static int run_bundle(const struct verb_line *line, const char *folder, int *ret
 {
 	enum drain_state state;
 	char *db = drain_db(folder);
-	long long seconds = 0;
 	struct store_claim claim = STORE_CLAIM_INIT;
 	int signals = take_signals();
-	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : verb_int(line, "seconds", 1, INT_MAX, 0, &seconds, e);
-	alarm((unsigned)seconds);
+	int rc = signals < 0 ? err_sys(e, errno, "signalfd") : 0;
+	alarm((unsigned)verb_number(line, "seconds", 0));
 	if (rc == 0)
 		rc = drain_check(folder, &state, e);
 	if (rc == 0)
@@ -322,24 +320,4 @@ static int drain_run(const struct verb_line *line)
 	return verb_misused(line, &e);
 }
 
-const struct verb drain_verb = {
-	.name = "drain",
-	.words = "ACTION FOLDER...",
-	.summary = "carries queued jobs to a machine that has the device, and their results back",
-	.details = "  export   writes the jobs queued with --later into a new folder\n"
-		   "  run      runs them, for example on a GPU node without network, root or daemon; after a signal "
-		   "the same command continues\n"
-		   "  merge    takes the results into the database that exported them, also of a folder that was cut off, and of "
-		   "several "
-		   "folders;\n           a second merge changes nothing\n"
-		   "  show     lists the jobs of a folder\n"
-		   "docs/drain.md has an example.\n",
-	.options = (const struct verb_option[]){ { "job", "ID", "export: only this job" },
-						 { "seconds", "N",
-						   "run: end in order after this time, before a batch system's limit" },
-						 VERBS_JSON,
-						 { NULL, NULL, NULL } },
-	.min_words = 2,
-	.max_words = SIZE_MAX,
-	.run = drain_run,
-};
+const struct verb drain_verb = { .name = "drain", .run = drain_run };

@@ -95,20 +95,6 @@ static int edit_run(const struct verb_line *line, const struct verb_call *call)
 	return status;
 }
 
-const struct verb edit_verb = {
-	.name = "edit",
-	.words = "[AT] [FILE]",
-	.summary = "a change of your own, validated; in $EDITOR, or out of a file",
-	.details = VERBS_AT
-	"FILE (-: standard input) is a context file, or holds only the front matter fields and fences that change; with\n"
-	"--region it is the text of that region. Without FILE an editor opens the checkpoint's text.\n",
-	.options = (const struct verb_option[]){ { "region", "NAME", "edits only this region: device, host or macros" },
-						 VERBS_VALIDATOR,
-						 { NULL, NULL, NULL } },
-	.hidden = "text",
-	.calls =
-		(const struct verb_call[]){ { .name = "", .words = "", .tool = "edit", .arguments = "at @source", .run = edit_run },
-					    { .name = NULL } },
-	.min_words = 0,
-	.max_words = 2,
-};
+const struct verb edit_verb = { .name = "edit",
+				.hidden = "text",
+				.calls = VERB_CALL(.tool = "edit", .arguments = "at @source", .run = edit_run) };

@@ -38,24 +38,22 @@ static int ask(const struct verb_line *line, json_t **ret_answer, struct err *e)
 	const char *backend = verb_get(line, "backend"), *declared;
 	char *text = NULL, *workloads = NULL, *question = NULL;
 	json_t *lines = json_array(), *answer = NULL;
-	long long limit;
-	int rc = verb_int(line, "workloads", 1, 64, 4, &limit, e);
-	if (rc == 0)
-		rc = run_setup_read(line->words[0], &text, e);
+	int rc = run_setup_read(line->words[0], &text, e);
 	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)
 		json_array_append_new(lines, json_string(declared));
 	if (rc < 0)
 		goto out;
 	workloads = workloads_of(line->words[0]);
-	json_t *all =
-		json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:I}", "ask", "import", "file", line->words[0], "text", text, "workloads",
-			  workloads, "backend", backend ? backend : "cuda", "declared", lines, "limit", (json_int_t)limit);
+	json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:I}", "ask", "import", "file", line->words[0], "text", text,
+				"workloads", workloads, "backend", backend ? backend : "cuda", "declared", lines, "limit",
+				(json_int_t)verb_number(line, "workloads", 4));
 	question = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(all);
 	char *program = mem_fmt("%s\n%s", embedded_file("core/problems/import.py"), embedded_file("core/judge/oracle.py"));
 	char **argv = oracle_command(program, false), *input = mem_fmt("%s\n", question);
 	struct buf out = BUF_INIT;
-	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, &(struct child_bounds){ .timeout_ns = READ_NS }, &out, e);
+	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, &(struct child_bounds){ .timeout_ns = READ_NS },
+			  &out, e);
 	if (rc < 0)
 		err_wrap(e, "%s with %s (PEAKD_PYTHON)", line->words[0], oracle_python());
 	else if ((answer = json_loadb(out.data, out.len, 0, NULL)) == NULL)
@@ -127,29 +125,4 @@ static int import_run(const struct verb_line *line)
 	return status;
 }
 
-const struct verb import_verb = {
-	.name = "import",
-	.words = "PROBLEM [NAME]",
-	.summary = "a problem from elsewhere becomes a context and a workflow: FlashInfer-Trace, KernelBench, PyTorch",
-	.details =
-		"PROBLEM is a FlashInfer-Trace definition (JSON, with workload.jsonl beside it), or a Python file with "
-		"get_inputs()\n"
-		"and a module or a function. Its code is run in a sandbox and judges every kernel (docs/import.md). PEAKD_PYTHON\n"
-		"names a Python that has torch (default: python3). The context has an empty kernel, which no judge accepts: give\n"
-		"one with --kernel, or have it written: peakd transform NAME first-kernel.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "backend", "NAME", "cuda (default), hip or hlsl" },
-			{ "kernel", "FILE", "device code and host code in fences, and tune: where it has tuning parameters" },
-			{ "workloads", "N", "at most so many workloads become input sizes (default 4)" },
-			{ "declare", "LINE",
-			  "replaces an entry of inputs:, as \"label: i32[n] = random(0, 10)\"; may be repeated" },
-			{ "out", "FILE", "writes the context there, too; -: only to standard output" },
-			{ "force", NULL, "overwrites FILE" },
-			{ "json", NULL, "prints the structured answer" },
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 1,
-	.max_words = 2,
-	.run = import_run,
-};
+const struct verb import_verb = { .name = "import", .run = import_run };

@@ -21,24 +21,4 @@ static int knowledge_run(const struct verb_line *line)
 	return status;
 }
 
-const struct verb knowledge_verb = {
-	.name = "knowledge",
-	.words = "[NOTE]",
-	.summary = "lists experts' notes, with what was measured of their advice; or shows one",
-	.details = "expect is the note's own speed-up, moved by what was measured. Advice that was refuted three times on a class "
-		   "of devices "
-		   "is no longer\n"
-		   "offered there. A note is applied like a transformation: peakd transform AT note-NOTE. Notes are small Markdown "
-		   "files:\n"
-		   "transforms/knowledge/ of the share folder, and your own in $XDG_DATA_HOME/peakd/transforms/knowledge/ "
-		   "(docs/knowledge.md).\n",
-	.options =
-		(const struct verb_option[]){
-			{ "device", "D", "only notes that fit it, with what was measured on devices of its class (default: all)" },
-			VERBS_JSON,
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 0,
-	.max_words = 1,
-	.run = knowledge_run,
-};
+const struct verb knowledge_verb = { .name = "knowledge", .run = knowledge_run };

@@ -92,14 +92,4 @@ static int lint_run(const struct verb_line *line)
 	return status ? status : printed;
 }
 
-const struct verb lint_verb = {
-	.name = "lint",
-	.words = "FILE …",
-	.summary = "looks for mistakes in context and transformation files, without a daemon",
-	.details = "Reads front matter and regions, enumerates the tuning space and runs the host code once for each input size.\n"
-		   "Kernels are not compiled: `peakd validate AT --device cuda:sm_90a` does that.\n",
-	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
-	.min_words = 1,
-	.max_words = 1000,
-	.run = lint_run,
-};
+const struct verb lint_verb = { .name = "lint", .run = lint_run };

@@ -154,43 +154,4 @@ static int run(const struct verb_line *line, const struct verb_call *call)
 								 : call_tool(line, call->tool, call, arguments, NULL);
 }
 
-const struct verb optimize_verb = {
-	.name = "optimize",
-	.words = "[AT | explain AT]",
-	.summary = "searches for faster code by itself: a policy decides what a model tries next",
-	.again = "its checkpoints and decisions are kept; a new search starts at the checkpoint that you name",
-	.details =
-		"AT is the checkpoint to start from: a workflow's name (whose head then becomes the best that was found), a "
-		"number, a tag.\n"
-		"Every decision and its reason is recorded: `peakd optimize explain JOB`, or a checkpoint that the search made.\n"
-		"After the daemon was killed, the same command with --resume continues the search.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "policy", "NAME", "what decides (default: tree); --list-policies shows them" },
-			{ "list-policies", NULL, "lists the policies and where each comes from" },
-			{ "reviewer", "NAME", "the model that reads code first, for the policy coder-judge (default: the same)" },
-			{ "sequence", "NAME", "for the policy sequence: the transformations to apply" },
-			{ "experiments", "N", "transformations to try at most" },
-			{ "tokens", "N", "tokens at most, in and out" },
-			{ "seconds", "S", "seconds at most" },
-			{ "device-seconds", "S", "seconds with a device leased at most" },
-			{ "money", "X", "what the tokens may cost, at --price-in and --price-out" },
-			{ "price-in", "X", "price of a million tokens that the model reads" },
-			{ "price-out", "X", "price of a million tokens that it writes" },
-			{ "tune", "N", "configurations for each new checkpoint and size (default 24)" },
-			{ "without", "WHAT", "does without profile (and its guidance), knowledge, or both" },
-			{ "seed", "N", "of policies that draw lots (default 1)" },
-			{ "continue", "JOB", "goes on with a search that has ended, with a new budget" },
-			{ "batch", "D", "a device elsewhere times: tunes wait for `peakd drain`; merge them, then --continue" },
-			{ "simulate", "WHAT",
-			  "runs the policies without a model or a device: on made landscapes (made), or on a FILE of recorded "
-			  "steps" },
-			{ "seeds", "N", "with --simulate: how many searches of each policy (default 200)" },
-			{ NULL, NULL, NULL },
-		},
-	.numbers = (const struct verb_number[]){ { "seeds", 1, 100000 }, { NULL, 0, 0 } },
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "optimize", .arguments = "at", .run = run },
-					     { .name = NULL } },
-	.min_words = 0,
-	.max_words = 2,
-};
+const struct verb optimize_verb = { .name = "optimize", .calls = VERB_CALL(.tool = "optimize", .arguments = "at", .run = run) };

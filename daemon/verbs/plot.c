@@ -172,19 +172,6 @@ static int plot_run(const struct verb_line *line, const struct verb_call *call)
 	return status;
 }
 
-const struct verb plot_verb = {
-	.name = "plot",
-	.words = "NAME",
-	.summary = "the speed-up curve of a workflow as an SVG picture",
-	.details = "Checkpoints from left to right, each with its interval; a line for each device and input size. `peakd profile "
-		   "--svg`\n"
-		   "draws a roofline.\n",
-	.options = (const struct verb_option[]){ { "out", "FILE", "writes the picture there (default: -, standard output)" },
-						 { "force", NULL, "overwrites FILE" },
-						 { NULL, NULL, NULL } },
-	.hidden = "at with what device sizes limit",
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "workflow", .arguments = "name", .run = plot_run },
-					     { .name = NULL } },
-	.min_words = 1,
-	.max_words = 1,
-};
+const struct verb plot_verb = { .name = "plot",
+				.hidden = "at with what device sizes limit",
+				.calls = VERB_CALL(.tool = "workflow", .arguments = "name", .run = plot_run) };

@@ -39,7 +39,8 @@ static int settle_jobs(struct run *r, struct err *e)
 		if (rc < 0 || id == NULL)
 			return rc;
 		if (interrupted) {
-			rc = run_setup_call(r, "job", "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL, e);
+			rc = run_setup_call(r, "job", "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL,
+					    e);
 			/* A cancelled job is reported as an error, and this one was to be cancelled. */
 			if (rc == -ERR_CANCELLED && !client_interrupted(r->client)) {
 				*e = (struct err)ERR_INIT;
@@ -423,42 +424,4 @@ static int run_run(const struct verb_line *line)
 	return status;
 }
 
-static const struct verb_option options[] = {
-	{ "sequence", "NAME", "the transformations to apply (default: the sequence named as the file)" },
-	{ "transform", "T", "a transformation: a name, several (a,b), or a sentence; may be repeated; replaces the sequence" },
-	{ "model", "NAME", "a configured model, or replay:NAME for recordings" },
-	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
-	{ "name", "W", "the workflow's name (default: the file's); NAME-2 and so on when it is taken" },
-	{ "resume", NULL, "continues the workflow of that name where an earlier run stopped; starts it when there is none" },
-	{ "budget", "N", "configurations to try at most, per step and size (default 128)" },
-	{ "seconds", "S", "aims to end after S seconds: the steps' searches share the time that validation leaves" },
-	{ "samples", "N", "execution parameters to validate (default 16)" },
-	{ "sizes", "SIZES", "tune only these input sizes, as \"n=2048\"" },
-	{ "json", "FILE", "writes the figures there; -: to standard output, with the words on stderr" },
-	{ "keep-going", NULL, "continues after a transformation that fails" },
-	{ NULL, NULL, NULL },
-};
-
-const struct verb run_verb = {
-	.name = "run",
-	.words = "FILE.peak.md",
-	.summary = "a whole workflow: baseline, transformations, a table at the end",
-	.details = "Every step is validated and tuned. An emulated device gives no times, so there a step is only "
-		   "validated.\n"
-		   "Each run is a workflow of its own: when the name is taken, NAME-2 is used. With --resume the run "
-		   "continues that\n"
-		   "workflow: existing steps are not made again, their times come from the record, and an unfinished "
-		   "tune measures only\n"
-		   "what is missing. The same command can be repeated until all is done.\n"
-		   "Ctrl-C and SIGTERM cancel the current job (exit status 130, 143). After any other end the job "
-		   "continues in the\n"
-		   "daemon; `peakd jobs` shows and cancels it.\n"
-		   "Exit status 0: every step validated; 1: not; 3: the device only compiles, nothing ran.\n",
-	.options = options,
-	.numbers =
-		(const struct verb_number[]){
-			{ "budget", 1, 1000000 }, { "samples", 1, 1024 }, { "seconds", 1, 1000000 }, { NULL, 0, 0 } },
-	.min_words = 1,
-	.max_words = 1,
-	.run = run_run,
-};
+const struct verb run_verb = { .name = "run", .run = run_run };

@@ -1,5 +1,4 @@
 /* selftest: `peakd selftest`: the adversarial suite, as far as this machine can run it. It needs no daemon and no database. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,12 +83,9 @@ static int run(const struct verb_line *line, struct pool *pool, json_t *results,
 				      .tell = tell,
 				      .arg = results };
 	const char *part = verb_get(line, "part");
-	long long seed = 0;
 	if (part && (sscanf(part, "%u/%u", &q.part, &q.parts) != 2 || q.part < 1 || q.part > q.parts))
 		rc = err_set(e, ERR_INPUT, "--part %s: write which part of how many, such as 1/4", part);
-	if (rc == 0)
-		rc = verb_int(line, "seed", 1, LLONG_MAX, (long long)(check_seed() >> 1 | 1), &seed, e);
-	q.seed = (uint64_t)seed;
+	q.seed = (uint64_t)verb_number(line, "seed", (long long)(check_seed() >> 1 | 1));
 	if (rc == 0 && !results)
 		printf("seed %llu: --seed repeats these values\n", (unsigned long long)q.seed);
 	if (rc == 0)
@@ -142,28 +138,4 @@ static int selftest(const struct verb_line *line)
 	return status;
 }
 
-const struct verb selftest_verb = {
-	.name = "selftest",
-	.words = "",
-	.summary = "checks on this machine's devices that cheating kernels are refused and honest ones pass",
-	.details = "Judges the contexts of tests/adversary/ (docs/trust.md lists the attacks) on every device. "
-		   "Contexts for a backend without\n"
-		   "a device are compiled and counted as skipped. Exit status 1 when a verdict is wrong or no case "
-		   "could be judged.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "device", "ID", "uses this device alone (cuda:0, hlsl:0)" },
-			{ "only", "TEXT", "judges only files whose name contains TEXT" },
-			{ "part", "K/N", "judges one file of N, beginning with file K, so that N runs judge all" },
-			{ "seed", "N",
-			  "draws inputs and configurations from this number, as a run that names it did; otherwise a fresh one" },
-			{ "without", "CHECK",
-			  "leaves a check of the suite out, by its name; each: every one in turn, to show that cheats need it" },
-			{ "suite", "FOLDER", "judges another folder of such files" },
-			VERBS_JSON,
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 0,
-	.max_words = 0,
-	.run = selftest,
-};
+const struct verb selftest_verb = { .name = "selftest", .run = selftest };

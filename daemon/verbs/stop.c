@@ -65,14 +65,4 @@ static int stop_run(const struct verb_line *line)
 			    line->db, pid);
 }
 
-const struct verb stop_verb = {
-	.name = "stop",
-	.words = "",
-	.summary = "ends the daemon of the database; unfinished jobs can be resumed",
-	.details = "The next command starts a daemon with that command's environment: so new models and validators take effect.\n"
-		   "A service is ended by systemctl stop peakd.\n",
-	.options = (const struct verb_option[]){ VERBS_JSON, { NULL, NULL, NULL } },
-	.min_words = 0,
-	.max_words = 0,
-	.run = stop_run,
-};
+const struct verb stop_verb = { .name = "stop", .run = stop_run };

@@ -246,37 +246,4 @@ static int study_run(const struct verb_line *line)
 	return status;
 }
 
-static const struct verb_option options[] = {
-	{ "sequence", "NAME", "the transformations to try (default: the sequence named as the file)" },
-	{ "transform", "T", "a transformation: a name, several (a,b), or a sentence; may be repeated; replaces the sequence" },
-	{ "from", "AT", "the checkpoint that the first transformation starts from, instead of the file's context" },
-	{ "model", "NAME", "a configured model, or replay:NAME for recordings; may be repeated to compare models" },
-	{ "tries", "N", "independent tries of each transformation by each model (default 5)" },
-	{ "first", "N", "number of the first try (default 1): recordings of try N > 1 are in the folder try-N" },
-	{ "parallel", "N", "tries at the same time (default 5)" },
-	{ "device", "D", "device as `peakd devices` lists it, or an architecture to compile for (cuda:sm_90a)" },
-	{ "name", "W", "the workflow's name (default: the file's); NAME-2 and so on when it is taken" },
-	{ "samples", "N", "execution parameters to validate (default 16)" },
-	{ "json", "FILE",
-	  "writes the figures there after every transformation; -: to standard output at the end, with the words on "
-	  "stderr" },
-	{ NULL, NULL, NULL },
-};
-
-const struct verb study_verb = {
-	.name = "study",
-	.words = "[FILE.peak.md]",
-	.summary = "how often models apply transformations correctly, with N tries each",
-	.details = "Every try of a transformation starts from the same checkpoint. The next transformation starts from "
-		   "the first accepted try.\n"
-		   "\"right\" means that every pass held and no answer needed a repair. Nothing is tuned.\n"
-		   "Ctrl-C and SIGTERM cancel the current tries (exit status 130, 143).\n"
-		   "Exit status 0: every try was accepted in the end; 1: not; 3: the device only compiles, nothing ran.\n",
-	.options = options,
-	.numbers =
-		(const struct verb_number[]){
-			{ "tries", 1, 1000 }, { "first", 1, 1000 }, { "parallel", 1, 16 }, { "samples", 1, 1024 }, { NULL, 0, 0 } },
-	.min_words = 0,
-	.max_words = 1,
-	.run = study_run,
-};
+const struct verb study_verb = { .name = "study", .run = study_run };

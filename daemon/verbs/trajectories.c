@@ -54,24 +54,4 @@ static int trajectories_run(const struct verb_line *line)
 	return rc < 0 ? verb_fail(line, &e) : VERB_OK;
 }
 
-const struct verb trajectories_verb = {
-	.name = "trajectories",
-	.words = "",
-	.summary = "exports every try of a model as a line of JSON, without secrets and paths",
-	.details = "A line has the context, the transformation, prompt and reply, what became of it, and the speed and evidence of "
-		   "the checkpoint "
-		   "that it\n"
-		   "became. Paths become <path>/NAME, keys and passwords <secret>, devices their class. Look through it before you "
-		   "pass it on:\n"
-		   "what a kernel's own text says stays (docs/database.md).\n",
-	.options =
-		(const struct verb_option[]){
-			{ "out", "FILE", "writes there (default: -, standard output)" },
-			{ "force", NULL, "overwrites FILE" },
-			{ "transformation", "NAME", "only tries of this transformation" },
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 0,
-	.max_words = 0,
-	.run = trajectories_run,
-};
+const struct verb trajectories_verb = { .name = "trajectories", .run = trajectories_run };

@@ -11,16 +11,6 @@
 #include "core/record/store.h"
 #include "daemon/verbs/verbs.h"
 
-enum { DAYS_MAX = 36500 };
-
-static int read_days(const struct verb_line *line, const char *option, int *days, struct err *e)
-{
-	long long value;
-	int rc = verb_int(line, option, 0, DAYS_MAX, *days, &value, e);
-	*days = (int)value;
-	return rc;
-}
-
 static long long file_size(const char *path)
 {
 	struct stat st;
@@ -37,10 +27,11 @@ static int vacuum_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	long long before = 0, after = 0;
 	bool compact = verb_get(line, "compact") != NULL;
-	if (read_days(line, "events", &policy.events, &e) < 0 || read_days(line, "jobs", &policy.jobs, &e) < 0 ||
-	    read_days(line, "checkpoints", &policy.checkpoints, &e) < 0 ||
-	    read_days(line, "exchanges", &policy.exchanges, &e) < 0 || read_days(line, "imports", &policy.imports, &e) < 0)
-		return verb_misused(line, &e);
+	policy.events = (int)verb_number(line, "events", policy.events);
+	policy.jobs = (int)verb_number(line, "jobs", policy.jobs);
+	policy.checkpoints = (int)verb_number(line, "checkpoints", policy.checkpoints);
+	policy.exchanges = (int)verb_number(line, "exchanges", policy.exchanges);
+	policy.imports = (int)verb_number(line, "imports", policy.imports);
 	/* Opening would make the file, and a mistyped name has nothing to delete. */
 	int rc = access(line->db, F_OK) == 0 ? 0 : err_sys(&e, errno, "%s: there is no such database", line->db);
 	if (rc == 0 && compact && (rc = store_lock(line->db, NULL, &claim, &e)) < 0)
@@ -75,26 +66,4 @@ static int vacuum_run(const struct verb_line *line)
 	return status;
 }
 
-const struct verb vacuum_verb = {
-	.name = "vacuum",
-	.words = "",
-	.summary = "deletes what is old and is evidence for nothing that is kept",
-	.details = "Ages are days; 0 keeps all. Checkpoints that a workflow, a move of its head, a tag, a half-done transformation "
-		   "or a live\n"
-		   "job leads to are never deleted, nor is their evidence. It works in short transactions, and a daemon may run "
-		   "meanwhile.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "events", "DAYS", "events of jobs that have ended, but for the last of each (default 30)" },
-			{ "jobs", "DAYS", "jobs that have ended, with their results (default 365)" },
-			{ "checkpoints", "DAYS", "checkpoints that nothing leads to, with their evidence (default 90)" },
-			{ "exchanges", "DAYS", "exchanges with models about contexts that no checkpoint has (default 180)" },
-			{ "imports", "DAYS", "measurements imported from other tools (default 90)" },
-			{ "compact", NULL, "gives the freed space back to the disk; no daemon may run" },
-			VERBS_JSON,
-			{ NULL, NULL, NULL },
-		},
-	.min_words = 0,
-	.max_words = 0,
-	.run = vacuum_run,
-};
+const struct verb vacuum_verb = { .name = "vacuum", .run = vacuum_run };

@@ -1,4 +1,4 @@
-/* verb: command lines. Each verb is a table entry with its options; main.c lists the verbs. */
+/* verb: command lines. main.c lists the verbs; verbs.md says what each takes. */
 #ifndef PEAKD_DAEMON_VERBS_VERB_H
 #define PEAKD_DAEMON_VERBS_VERB_H
 
@@ -63,21 +63,31 @@ struct verb_call {
 
 struct verb {
 	const char *name;
-	const char *words;                 /* "FILE.peak.md", "" */
-	const char *summary;               /* one line for `peakd help` */
-	const char *details;               /* more for `peakd VERB --help`, or NULL */
-	const char *again;                 /* how to continue after its job was cancelled, or NULL */
-	const struct verb_option *options; /* ends with a NULL name, or NULL; every verb also takes --db and --log-level */
-	const struct verb_option
-		*environment; /* variables that it reads and the file of --config may set; ends with a NULL name, or NULL */
-	const struct verb_number
-		*numbers; /* the options that take numbers, checked by verb_parse; ends with a NULL name, or NULL */
 	const struct verb_call
-		*calls;     /* ends with a NULL name: verb_complete adds their tools' options. NULL: the verb has `run` */
+		*calls;     /* ends with a NULL name: call_complete adds their tools' options. NULL: the verb has `run` */
 	const char *hidden; /* arguments of these tools that are not options: "after cursor"; or NULL */
+	int (*run)(const struct verb_line *line); /* returns the exit status; with `calls`, call_complete sets it */
+
+	/* From verbs.md, by call_complete. Tables end with a NULL name, or are NULL. */
+	const char *words;                     /* "FILE.peak.md", "" */
+	const char *summary;                   /* one line for `peakd help` */
+	const char *details;                   /* more for `peakd VERB --help`, or NULL */
+	const char *again;                     /* how to continue after its job was cancelled, or NULL */
+	const struct verb_option *options;     /* every verb also takes --db and --log-level */
+	const struct verb_option *environment; /* variables that it reads and the file of --config may set */
+	const struct verb_number *numbers;     /* the options that take numbers, checked by verb_parse */
 	size_t min_words, max_words;
-	int (*run)(const struct verb_line *line); /* returns the exit status; with `calls`, verb_complete sets it */
 };
+
+/* The calls of a verb that is one call, of which all words are arguments. */
+#define VERB_CALL(...)                                                                                                             \
+	(const struct verb_call[])                                                                                                 \
+	{                                                                                                                          \
+		{ .name = "", .words = "", __VA_ARGS__ },                                                                          \
+		{                                                                                                                  \
+			.name = NULL                                                                                               \
+		}                                                                                                                  \
+	}
 
 /* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. Where the verb has an option
  * `config`, the file that it names adds options: lines `OPTION = VALUE`, with # before a comment. The command line and the environment

@@ -110,40 +110,9 @@ static int tune_run(const struct verb_line *line, const struct verb_call *call)
 	return line->word_count ? show(line, call) : verbs_simulate(line);
 }
 
-const struct verb verbs_tune = {
-	.name = "tune",
-	.words = "[AT]",
-	.summary = "finds the fastest tuning parameters of a checkpoint",
-	.again = "its measurements are kept, and the same command with --resume continues",
-	.details = VERBS_AT "With --simulate there is no AT: a brute-forced space is replayed. --json prints each "
-			    "seed's times in order, null for a failure.\n",
-	.options =
-		(const struct verb_option[]){
-			{ "seed", "N", "seed of the search (default 1); with --simulate: of the first search (default 0)" },
-			{ "simulate", "FILE",
-			  "replays Kernel Tuner's cache file of a brute-forced space (JSON, plain or gzipped)" },
-			{ "seeds", "N", "with --simulate: how many searches, each from a fresh state (default 100)" },
-			VERBS_VALIDATOR,
-			{ NULL, NULL, NULL },
-		},
-	.numbers = (const struct verb_number[]){ { "seed", 0, INT64_MAX }, { "seeds", 1, 100000 }, { NULL, 0, 0 } },
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "tune", .arguments = "at", .run = tune_run },
-					     { .name = NULL } },
-	.min_words = 0,
-	.max_words = 1,
-};
+const struct verb verbs_tune = { .name = "tune", .calls = VERB_CALL(.tool = "tune", .arguments = "at", .run = tune_run) };
 
-const struct verb verbs_validate = {
-	.name = "validate",
-	.words = "AT",
-	.summary = "compares a checkpoint's outputs with the baseline's; exit status 1 if they differ, or nothing ran",
-	.again = VERBS_ANEW,
-	.details = VERBS_AT,
-	.options = (const struct verb_option[]){ VERBS_VALIDATOR, { NULL, NULL, NULL } },
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "validate", .arguments = "at" }, { .name = NULL } },
-	.min_words = 1,
-	.max_words = 1,
-};
+const struct verb verbs_validate = { .name = "validate", .calls = VERB_CALL(.tool = "validate", .arguments = "at") };
 
 /* The file of a transformation is sent as its text. */
 static int transform_run(const struct verb_line *line, const struct verb_call *call)
@@ -165,98 +134,28 @@ static int transform_run(const struct verb_line *line, const struct verb_call *c
 	return verb_fail(line, &e);
 }
 
-#define TRANSFORMATION_WORDS                                                                                                       \
-	"TRANSFORMATION is a name (tb-tiling, see `peakd transformations`), a file with a / in its name (./my.md), or a "          \
-	"sentence\n"                                                                                                               \
-	"(\"unroll the inner loop by 4\").\n"
-
 const struct verb verbs_transform = {
-	.name = "transform",
-	.words = "[AT TRANSFORMATION]",
-	.summary = "has a model apply a transformation, each pass compiled or validated",
-	.again = VERBS_ANEW,
-	.details = VERBS_AT TRANSFORMATION_WORDS,
-	.options = (const struct verb_option[]){ VERBS_VALIDATOR, { NULL, NULL, NULL } },
-	.calls =
-		(const struct verb_call[]){
-			{ .name = "", .words = "", .tool = "transform", .arguments = "at transformation", .run = transform_run },
-			{ .name = NULL } },
-	.min_words = 0,
-	.max_words = 2,
+	.name = "transform", .calls = VERB_CALL(.tool = "transform", .arguments = "at transformation", .run = transform_run)
 };
 
-const struct verb verbs_transform_begin = {
-	.name = "transform-begin",
-	.words = "[AT TRANSFORMATION]",
-	.summary = "you are the model: begins a transformation, and prints what it asks for",
-	.details = VERBS_AT TRANSFORMATION_WORDS
-	"Write your answer into a file and give it to `peakd transform-submit PENDING FILE`.\n",
-	.calls = (const struct verb_call[]){ { .name = "",
-					       .words = "",
-					       .tool = "transform_begin",
-					       .arguments = "at transformation",
-					       .run = transform_run },
-					     { .name = NULL } },
-	.min_words = 0,
-	.max_words = 2,
-};
+const struct verb verbs_transform_begin = { .name = "transform-begin",
+					    .calls = VERB_CALL(.tool = "transform_begin", .arguments = "at transformation",
+							       .run = transform_run) };
 
-const struct verb verbs_transform_submit = {
-	.name = "transform-submit",
-	.words = "PENDING FILE",
-	.summary = "you are the model: submits the answer that transform-begin asked for",
-	.again = VERBS_ANEW,
-	.details = "PENDING is the id that transform-begin printed; FILE holds the whole region in one fenced block (-: standard "
-		   "input).\n",
-	.calls =
-		(const struct verb_call[]){ { .name = "", .words = "", .tool = "transform_submit", .arguments = "pending @answer" },
-					    { .name = NULL } },
-	.min_words = 2,
-	.max_words = 2,
-};
+const struct verb verbs_transform_submit = { .name = "transform-submit",
+					     .calls = VERB_CALL(.tool = "transform_submit", .arguments = "pending @answer") };
 
 const struct verb verbs_transformations = {
 	.name = "transformations",
-	.words = "[NAME]",
-	.summary = "what can be done to a kernel: lists transformations, or shows one",
 	.hidden = "limit",
-	.details = "NAME shows a transformation whole; sequence:NAME shows a shipped sequence.\n",
-	.calls = (const struct verb_call[]){ { .name = "",
-					       .words = "",
-					       .tool = "transformations",
-					       .arguments = "name",
-					       .rows = "transformations",
-					       .columns = (const struct table_column[]){ { "name", "name", TABLE_STATE },
-											 { "what it does", "summary", TABLE_TEXT },
-											 { "backends", "backends", TABLE_TEXT },
-											 { NULL, NULL, TABLE_TEXT } } },
-					     { .name = NULL } },
-	.min_words = 0,
-	.max_words = 1,
+	.calls = VERB_CALL(.tool = "transformations", .arguments = "name", .rows = "transformations",
+			   .columns = (const struct table_column[]){ { "name", "name", TABLE_STATE },
+								     { "what it does", "summary", TABLE_TEXT },
+								     { "backends", "backends", TABLE_TEXT },
+								     { NULL, NULL, TABLE_TEXT } })
 };
 
-const struct verb verbs_compare = {
-	.name = "compare",
-	.words = "A [B]",
-	.summary = "times two checkpoints alternately: is B faster, slower, the same?",
-	.again = VERBS_ANEW,
-	.details =
-		"A and B are written as for `peakd tune --help`; without B, A is compared with its parent.\n"
-		"Each side uses its best validated configuration. The verdict is about B. Same means within 1 % "
-		"(cold also 0.2 us);\n"
-		"unclear means that the interval of the ratio is too wide. Above 1, B is faster. `peakd workflow compare` "
-		"shows what was\n"
-		"compared before.\n\n"
-		"B may be pytorch, where the context has a Python reference: PyTorch runs it eager and compiled, in turns with A\n"
-		"(docs/bench.md).\n\n"
-		"--objective energy (or edp: energy x time) also weighs both: 10 alternations of windows of 2 s, the interval "
-		"of the ratio by\n"
-		"Student's t. Less energy counts at matched speed: times within 1 %. It takes about a minute and a device with "
-		"a counter.\n",
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "compare", .arguments = "a b" }, { .name = NULL } },
-	.min_words = 1,
-	.max_words = 2,
-};
+const struct verb verbs_compare = { .name = "compare", .calls = VERB_CALL(.tool = "compare", .arguments = "a b") };
 
 /* The micro-profiling tools, and the figures that they may ask about. */
 static int list_advisors(const struct verb_line *line)
@@ -346,45 +245,18 @@ static int profile_run(const struct verb_line *line, const struct verb_call *cal
 	return rc < 0 ? verb_fail(line, &e) : status;
 }
 
-const struct verb verbs_profile = {
-	.name = "profile",
-	.words = "AT",
-	.summary = "what limits a kernel and what to try: times, energy, percent of the ceilings and of the library",
-	.again = VERBS_ANEW,
-	.details = VERBS_AT "\nGuidance comes from small Markdown files: transforms/tools/ of the share folder, and your own in\n"
-			    "$XDG_DATA_HOME/peakd/transforms/tools/ (docs/measuring.md).\n",
-	.options =
-		(const struct verb_option[]){
-			{ "svg", "FILE", "writes a roofline picture, with the parent beside it unless --against names another" },
-			{ "list-tools", NULL, "lists the micro-profiling tools and the figures that they ask about" },
-			{ NULL, NULL, NULL },
-		},
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "profile", .arguments = "at", .run = profile_run },
-					     { .name = NULL } },
-	.min_words = 0,
-	.max_words = 1,
-};
+const struct verb verbs_profile = { .name = "profile",
+				    .calls = VERB_CALL(.tool = "profile", .arguments = "at", .run = profile_run) };
 
-const struct verb verbs_devices = {
-	.name = "devices",
-	.words = "",
-	.summary = "the devices of this machine",
-	.calls =
-		(const struct verb_call[]){ { .name = "",
-					      .words = "",
-					      .tool = "devices",
-					      .arguments = NULL,
-					      .rows = "devices",
-					      .columns = (const struct table_column[]){ { "device", "id", TABLE_STATE },
-											{ "name", "name", TABLE_TEXT },
-											{ "driver", "driver", TABLE_TEXT },
-											{ "shares CPU", "shares_cpu", TABLE_STATE },
-											{ "last crash", "last_crash", TABLE_TEXT },
-											{ NULL, NULL, TABLE_TEXT } } },
-					    { .name = NULL } },
-	.min_words = 0,
-	.max_words = 0,
-};
+const struct verb verbs_devices = { .name = "devices",
+				    .calls = VERB_CALL(.tool = "devices", .rows = "devices",
+						       .columns = (const struct table_column[]){
+							       { "device", "id", TABLE_STATE },
+							       { "name", "name", TABLE_TEXT },
+							       { "driver", "driver", TABLE_TEXT },
+							       { "shares CPU", "shares_cpu", TABLE_STATE },
+							       { "last crash", "last_crash", TABLE_TEXT },
+							       { NULL, NULL, TABLE_TEXT } }) };
 
 /* --- jobs: only the log needs several calls, since the tool shows a part of it each time ------------------------------------- */
 
@@ -432,8 +304,6 @@ static int whole_log(const struct verb_line *line, const struct verb_call *call)
 
 const struct verb verbs_jobs = {
 	.name = "jobs",
-	.words = "[ACTION ID]",
-	.summary = "lists jobs; ACTION is get, wait, cancel, resume, log or explain",
 	.hidden = "id after",
 	.calls =
 		(const struct verb_call[]){
@@ -455,8 +325,6 @@ const struct verb verbs_jobs = {
 			  .min = 1 },
 			{ .name = NULL },
 		},
-	.min_words = 0,
-	.max_words = 2,
 };
 
 /* --- draft: reads the kernel file and writes the context; the tool does the work --------------------------------------------- */
@@ -515,33 +383,6 @@ static int draft_run(const struct verb_line *line, const struct verb_call *call)
 	return status;
 }
 
-static const struct verb_option draft_options[] = {
-	{ "declare", "LINE",
-	  "a fact that the file does not state, as under inputs: or tune:, \"n: int = {1024, 2048}\", or in host code; "
-	  "may be repeated" },
-	{ "model", "NAME",
-	  "asks this model what the file leaves open (default: the model of $PEAKD_MODEL; replay:NAME for "
-	  "recordings)" },
-	{ "device", "D", "tries the draft: cuda:0 runs it, cuda:sm_90a compiles it" },
-	{ "backend", "NAME", "cuda or hip (default: hip for *.hip, else cuda)" },
-	{ "out", "FILE", "writes the context there (default: -, standard output)" },
-	{ "force", NULL, "overwrites FILE" },
-	{ NULL, NULL, NULL },
-};
-
-const struct verb verbs_draft = {
-	.name = "draft",
-	.words = "FILE.cu",
-	.summary = "a first context from an existing kernel and its launch",
-	.again = VERBS_ANEW,
-	.details = "Reads kernels, launches, allocations and constants from the file, and asks you or a model "
-		   "(--model) for what it leaves open.\n"
-		   "Then it compares the draft's launches with the file's.\n"
-		   "Exit status 0: the context is complete; 1: questions are open.\n",
-	.options = draft_options,
-	.hidden = "declared",
-	.calls = (const struct verb_call[]){ { .name = "", .words = "", .tool = "draft", .arguments = "@source", .run = draft_run },
-					     { .name = NULL } },
-	.min_words = 1,
-	.max_words = 1,
-};
+const struct verb verbs_draft = { .name = "draft",
+				  .hidden = "declared",
+				  .calls = VERB_CALL(.tool = "draft", .arguments = "@source", .run = draft_run) };

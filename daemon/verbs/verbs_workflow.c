@@ -203,17 +203,6 @@ static const struct table_column compare_columns[] = {
 
 const struct verb verbs_workflow = {
 	.name = "workflow",
-	.words = "ACTION …",
-	.summary = "history: create, list, log, show, diff, compare, restore, tag, branch, rename, rm, export, page, import",
-	.details = VERBS_AT,
-	.options =
-		(const struct verb_option[]){
-			{ "out", "PATH",
-			  "export: the folder for the files (default: here; docs/export.md describes them); page: the file" },
-			{ "force", NULL, "export, page: overwrites files" },
-			{ "sizes", "SIZES", "export, import: the input size, as \"n=2048\"" },
-			{ NULL, NULL, NULL },
-		},
 	.hidden = "name at with what text source file",
 	.calls =
 		(const struct verb_call[]){
@@ -248,6 +237,4 @@ const struct verb verbs_workflow = {
 			  "workflow_change", "at name", .min = 2, .takes = "sizes", .run = import_file },
 			{ .name = NULL },
 		},
-	.min_words = 1,
-	.max_words = 3,
 };
