@@ -59,9 +59,8 @@ struct layout_field {
 	const char *column; /* in SQL, where it is not `name` */
 	const char *unit;   /* "ns", "s", "bytes", "share" (a fraction that is shown as percent) …; NULL: a plain number */
 	const char *about;  /* for the schema; NULL: the name says it */
-	const char *
-		say; /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true. Of a LIST: what stands
-			     * before each element; NULL: each ends a line */
+	const char *say; /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true. Of a LIST:
+			  * what stands before each element; NULL: each ends a line */
 	unsigned flags; /* of enum layout_flags */
 };
 

@@ -47,9 +47,19 @@ static char *fake_runs[FAKE_RUNS]; /* the defines of each prepared run, from 1 o
 
 static struct facts fake_facts(unsigned index)
 {
-	struct facts f = { .name = "fake", .arch = "spirv1.3", .driver = "fake 1", .runs = true, .index = index, .warp_size = 32,
-	                   .max_threads = 1024, .max_block = { 1024, 1024, 64 }, .max_grid = { 65535, 65535, 65535 }, .shared_static = 32768,
-	                   .shared_optin = 32768, .max_cluster = 1, .memory_bytes = 1 << 30 };
+	struct facts f = { .name = "fake",
+			   .arch = "spirv1.3",
+			   .driver = "fake 1",
+			   .runs = true,
+			   .index = index,
+			   .warp_size = 32,
+			   .max_threads = 1024,
+			   .max_block = { 1024, 1024, 64 },
+			   .max_grid = { 65535, 65535, 65535 },
+			   .shared_static = 32768,
+			   .shared_optin = 32768,
+			   .max_cluster = 1,
+			   .memory_bytes = 1 << 30 };
 	snprintf(f.backend, sizeof f.backend, "%s", fake_backend);
 	snprintf(f.id, sizeof f.id, "%s:%u", fake_backend, index);
 	snprintf(f.uuid, sizeof f.uuid, "fake-%d-%u", (int)getppid(), index);
@@ -59,8 +69,8 @@ static struct facts fake_facts(unsigned index)
 static bool fake_compiled(struct wire_in *in, struct buf *out)
 {
 	struct wire_kernel kernel = { .name = (char *)"k", .registers = 16, .shared = 0, .spill = 0, .max_threads = 1024 };
-	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel, .kernel_count = 1,
-	                           .compile_ns = 1 };
+	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel,
+				   .kernel_count = 1, .compile_ns = 1 };
 	struct wire_compile request = { .backend = NULL };
 	struct buf defines = BUF_INIT;
 	bool good;
@@ -115,8 +125,8 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	struct wire_pair request;
 	uint64_t a[FAKE_QUOTED], b[FAKE_QUOTED];
 	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
-	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .margin = 0.01, .launches_a = 1, .launches_b = 1,
-	                         .note = (char *)"" };
+	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .margin = 0.01,
+				 .launches_a = 1, .launches_b = 1, .note = (char *)"" };
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;
 	fake_pairs += !request.unreset;
@@ -129,7 +139,8 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
 	p.disturbed = fake_hot && fake_hot();
 	for (int i = 0; p.disturbed && i < FAKE_QUOTED; i++)
-		conditions[i] = (struct wire_condition){ .core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT, .disturbed = 1 };
+		conditions[i] = (struct wire_condition){ .core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT,
+							 .disturbed = 1 };
 	p.verdict = p.disturbed ? WIRE_UNCLEAR : p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
 	wire_paired_encode(&p, out);
 	wire_pair_fini(&request);
@@ -157,7 +168,8 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 {
 	uint64_t samples[FAKE_QUOTED], ns = 1000000 + number * 7919 % 1000003;
 	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
-	struct wire_measured m = { .samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1, .note = (char *)"" };
+	struct wire_measured m = { .samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1,
+				   .note = (char *)"" };
 	struct wire_measure request;
 	if (fake_time && wire_measure_decode(in, &request, NULL) == 0) {
 		ns = fake_time_of(request.run, request.cache == WIRE_FLUSHED ? FAKE_SEARCHED : FAKE_ALONE);
@@ -218,7 +230,8 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_PREPARE: fake_prepared(&in, out); break;
 	case WIRE_EXECUTE: fake_executed(out); break;
 	case WIRE_OUTPUT:
-		wire_content_encode(&(struct wire_content){ .bytes = (const uint8_t *)fake_values, .len = sizeof fake_values }, out);
+		wire_content_encode(&(struct wire_content){ .bytes = (const uint8_t *)fake_values, .len = sizeof fake_values },
+				    out);
 		break;
 	case WIRE_COMPARE: fake_compared(&in, out); break;
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
@@ -254,7 +267,11 @@ static int fake_worker_main(void)
 		bool good = fake_answer(&f, number++, &out);
 		if (!good) {
 			buf_clear(&out);
-			err_set(&refused, f.type == WIRE_COMPILE ? ERR_COMPILE : f.type == WIRE_OPEN ? ERR_CRASH : ERR_UNSUPPORTED, "not here");
+			err_set(&refused,
+				f.type == WIRE_COMPILE ? ERR_COMPILE
+				: f.type == WIRE_OPEN  ? ERR_CRASH
+						       : ERR_UNSUPPORTED,
+				"not here");
 			wire_failed_encode(&refused, &out);
 		}
 		wire_send(1, good ? f.type : WIRE_FAILED, f.id, buf_text(&out), out.len, CLOCK_NEVER, NULL);

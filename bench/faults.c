@@ -1,9 +1,9 @@
 /* faults: measures how peakd recovers from faulting kernels: `build/bench/faults --device cuda:0`.
  *
- * Each kind of fault (illegal address, endless loop, trap, …) is one configuration of a small context. First every kind occurs once.
- * The report says which error peakd gives, how soon a good kernel runs again, and whether it is as fast as before. Then a soak runs
- * faulting configurations in a row on several lanes, each with its own pool and worker. In the end it counts what is left behind:
- * processes, descriptors, device memory. A soak may be spread over several calls: --state FILE keeps its count.
+ * Each kind of fault (illegal address, endless loop, trap, …) is one configuration of a small context. First every kind occurs
+ * once. The report says which error peakd gives, how soon a good kernel runs again, and whether it is as fast as before. Then a
+ * soak runs faulting configurations in a row on several lanes, each with its own pool and worker. In the end it counts what is left
+ * behind: processes, descriptors, device memory. A soak may be spread over several calls: --state FILE keeps its count.
  *
  * The report is JSON on stdout. Exit status 1 when something is wrong. This program is also the worker. */
 #include <math.h>
@@ -32,7 +32,7 @@ enum { LANES_MAX = 32, KINDS_MAX = 16, SAMPLES = 30 };
 #define KILL_NS (100 * CLOCK_MS)  /* after this time a worker is killed in mid-launch */
 #define SAME 0.05                 /* how far a repeated median may be from the first one when no other process uses the device */
 
-/* --- one meeting with a fault --------------------------------------------------------------------------------------------------- */
+/* --- one meeting with a fault ----------------------------------------------------------------------------------------------- */
 
 struct lane {
 	struct bench *bench;
@@ -69,7 +69,8 @@ struct bench {
 
 static int run_good(struct lane *l, double *ret_median, struct err *e)
 {
-	static const struct trial_timing timing = { .min_samples = SAMPLES, .max_samples = SAMPLES, .rse = 0, .cap_ns = 5 * CLOCK_S, .warm = true };
+	static const struct trial_timing timing = { .min_samples = SAMPLES, .max_samples = SAMPLES, .rse = 0, .cap_ns = 5 * CLOCK_S,
+						    .warm = true };
 	struct trial t;
 	struct trial_times times = { 0 };
 	int rc = trial_begin(&t, l->worker, &l->bench->good, e);
@@ -155,7 +156,8 @@ static void meet_and_recover(struct lane *l, size_t kind, bool timed)
 	if (bad)
 		atomic_fetch_add(&t->unexpected, 1);
 	if (timed || bad)
-		snprintf(t->said, sizeof t->said, "%s: %.200s%s%.60s", err_code_name(code), e.text, rc < 0 ? "; and then " : "", rc < 0 ? after.text : "");
+		snprintf(t->said, sizeof t->said, "%s: %.200s%s%.60s", err_code_name(code), e.text, rc < 0 ? "; and then " : "",
+			 rc < 0 ? after.text : "");
 	if (timed) {
 		t->alone = took;
 		double median = NAN;
@@ -165,7 +167,7 @@ static void meet_and_recover(struct lane *l, size_t kind, bool timed)
 	}
 }
 
-/* --- lanes ------------------------------------------------------------------------------------------------------------------------ */
+/* --- lanes ------------------------------------------------------------------------------------------------------------------ */
 
 static int lane_open(struct lane *l, struct bench *b, const char *locks, size_t number, struct err *e)
 {
@@ -228,7 +230,7 @@ static void *soak(void *arg)
 	return NULL;
 }
 
-/* --- the report ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the report ------------------------------------------------------------------------------------------------------------- */
 
 static void print_text(const char *text)
 {
@@ -243,8 +245,9 @@ static void print_text(const char *text)
 
 static void print_left(const char *name, const struct left *l)
 {
-	printf(" \"%s\": {\"descriptors\": %ld, \"children\": %ld, \"rss_kib\": %ld, \"device_mib\": %.1f, \"device_processes\": %d},\n", name,
-	       l->descriptors, l->children, l->rss_kib, l->device_mib, l->device_processes);
+	printf(" \"%s\": {\"descriptors\": %ld, \"children\": %ld, \"rss_kib\": %ld, \"device_mib\": %.1f, \"device_processes\": "
+	       "%d},\n",
+	       name, l->descriptors, l->children, l->rss_kib, l->device_mib, l->device_processes);
 }
 
 static unsigned print_kinds(struct bench *b)
@@ -257,8 +260,10 @@ static unsigned print_kinds(struct bench *b)
 		unsigned count = atomic_load(&t->count);
 		if (!is_there(b, &kinds[i]))
 			continue;
-		printf("%s\n  \"%s\": {\"count\": %u, \"unexpected\": %u, \"recovery_ms\": %.1f, \"soak_ms_mean\": %.1f, \"soak_ms_max\": %.1f, ", comma, kinds[i].name,
-		       count, atomic_load(&t->unexpected), (double)t->alone / 1e6, count ? (double)atomic_load(&t->recovery_sum) / count / 1e6 : 0,
+		printf("%s\n  \"%s\": {\"count\": %u, \"unexpected\": %u, \"recovery_ms\": %.1f, \"soak_ms_mean\": %.1f, "
+		       "\"soak_ms_max\": %.1f, ",
+		       comma, kinds[i].name, count, atomic_load(&t->unexpected), (double)t->alone / 1e6,
+		       count ? (double)atomic_load(&t->recovery_sum) / count / 1e6 : 0,
 		       (double)atomic_load(&t->recovery_max) / 1e6);
 		if (isfinite(t->ratio))
 			printf("\"median_ratio\": %.4f, ", t->ratio);
@@ -272,7 +277,7 @@ static unsigned print_kinds(struct bench *b)
 	return bad;
 }
 
-/* --- the course ----------------------------------------------------------------------------------------------------------------------- */
+/* --- the course ------------------------------------------------------------------------------------------------------------- */
 
 static int build_all(struct bench *b, struct lane *l, struct err *e)
 {
@@ -408,8 +413,10 @@ static int course(struct bench *b, const char *state, const char *locks, struct 
 	for (size_t i = 0; i < MEM_COUNT(kinds); i++)
 		slower |= is_there(b, &kinds[i]) && !b->facts.shares_cpu && !(fabs(b->tally[i].ratio - 1) <= SAME);
 	printf(" \"alone_s\": %.1f, \"soak_s\": %.1f,\n", (double)b->alone_ns / 1e9, (double)b->soak_ns / 1e9);
-	printf(" \"lanes\": %u, \"soaked\": %u, \"total\": %u, \"goal\": %u, \"seconds\": %.1f,\n \"unexpected\": %u, \"leaks\": %s, \"slower\": %s\n}\n",
-	       b->lanes, soaked, total, b->goal, (double)(clock_now() - began) / 1e9, bad, leaks ? "true" : "false", slower ? "true" : "false");
+	printf(" \"lanes\": %u, \"soaked\": %u, \"total\": %u, \"goal\": %u, \"seconds\": %.1f,\n \"unexpected\": %u, \"leaks\": "
+	       "%s, \"slower\": %s\n}\n",
+	       b->lanes, soaked, total, b->goal, (double)(clock_now() - began) / 1e9, bad, leaks ? "true" : "false",
+	       slower ? "true" : "false");
 	return bad || leaks || slower;
 }
 
@@ -439,7 +446,8 @@ int main(int argc, char **argv)
 	b.deadline = clock_now() + (int64_t)atoi(option(argc, argv, "--seconds", "86400")) * CLOCK_S;
 	for (size_t i = 0; i < MEM_COUNT(kinds); i++)
 		b.tally[i].ratio = NAN;
-	int rc = mkdtemp(locks) ? find_device(&b, option(argc, argv, "--device", "cuda:0"), &e) : err_set(&e, ERR_IO, "no %s", locks);
+	int rc = mkdtemp(locks) ? find_device(&b, option(argc, argv, "--device", "cuda:0"), &e)
+				: err_set(&e, ERR_IO, "no %s", locks);
 	if (rc == 0)
 		rc = course(&b, state, locks, &e);
 	if (rc < 0)

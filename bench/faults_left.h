@@ -54,7 +54,8 @@ static void look_at_device(const struct facts *facts, struct left *l)
 	l->device_processes = -1;
 	if (lib == NULL)
 		return;
-	int (*init)(void), (*by_index)(unsigned, void **), (*get_memory)(void *, void *), (*get_processes)(void *, unsigned *, void *);
+	int (*init)(void), (*by_index)(unsigned, void **), (*get_memory)(void *, void *),
+		(*get_processes)(void *, unsigned *, void *);
 	*(void **)&init = dlsym(lib, "nvmlInit_v2");
 	*(void **)&by_index = dlsym(lib, "nvmlDeviceGetHandleByIndex_v2");
 	*(void **)&get_memory = dlsym(lib, "nvmlDeviceGetMemoryInfo");

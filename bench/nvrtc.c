@@ -5,8 +5,9 @@
  *	hoisted      the device code's #include lines come before the parameters
  *	pch          the same with precompiled headers up to there, in a folder of this process; the first one writes them
  *	split        to PTX, from which nvJitLink makes the binary; both parts are timed
- * It prints the median CPU milliseconds of each way and the median of each configuration's ratios to whole. Compilation runs on one thread,
- * so other load on the machine matters little. NVRTC's own cache is off. One line of JSON a file on stdout. Needs a CUDA toolkit, no GPU. */
+ * It prints the median CPU milliseconds of each way and the median of each configuration's ratios to whole. Compilation runs on one
+ * thread, so other load on the machine matters little. NVRTC's own cache is off. One line of JSON a file on stdout. Needs a CUDA
+ * toolkit, no GPU. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -189,8 +190,8 @@ static int measure(const struct gpu_rtc *nvrtc, const struct linker *l, const ch
 		first = i ? first : ms[PCH][0];
 		counted += i > 0 && good;
 	}
-	printf("{\"context\": \"%s\", \"nvrtc\": \"%d.%d\", \"arch\": \"sm_" ARCH "\", \"configurations\": %zu, \"refused\": %zu", context_kernel(ctx),
-	       nvrtc->version_major, nvrtc->version_minor, counted, n - counted);
+	printf("{\"context\": \"%s\", \"nvrtc\": \"%d.%d\", \"arch\": \"sm_" ARCH "\", \"configurations\": %zu, \"refused\": %zu",
+	       context_kernel(ctx), nvrtc->version_major, nvrtc->version_minor, counted, n - counted);
 	for (enum way way = 0; way < WAYS; way++)
 		for (size_t i = 0; i < counted; i++)
 			ratio[way][i] = ms[way][i] / ms[WHOLE][i];

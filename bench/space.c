@@ -1,8 +1,8 @@
 /* space: measures how long it takes to find the valid configurations of large products, and to query them: `build/bench/space`.
  *
  * One line of JSON per case on stdout:
- *	product      5.04 million combinations, six constraints, 2 % valid: the context's `where:`, the same loops in plain C (written by
- *	             hand in the best order), and what a tune adds before its first proposal
+ *	product      5.04 million combinations, six constraints, 2 % valid: the context's `where:`, the same loops in plain C
+ *	             (written by hand in the best order), and what a tune adds before its first proposal
  *	tight        a product of 10^9 whose constraints leave few configurations: the partial assignments visited
  *	refused      products that are too large in either way: the time until the refusal, and its message
  *	questions    on the first product: random points, samples, neighbours, look-ups, the nearest to another context's winner
@@ -158,7 +158,7 @@ static void run_refused(const char *what, const char *fields)
 	context_free(ctx);
 }
 
-/* --- questions -------------------------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------------------------------------- */
 
 struct near {
 	const struct space *space;
@@ -211,7 +211,7 @@ static void run_questions(const struct space *s, const struct tunespace *t)
 	       space_count(s), each_us(&n, ask_sample, 1000), each_us(&n, ask_find, 10000), each_us(&n, ask_nearest, 10));
 }
 
-/* --- uniform ---------------------------------------------------------------------------------------------------------------------- */
+/* --- uniform ---------------------------------------------------------------------------------------------------------------- */
 
 /* Pearson's chi square over all points, in standard deviations from its mean. Beyond ±5 something is wrong. */
 static double deviations(const unsigned *hits, size_t points, size_t draws)

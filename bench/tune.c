@@ -1,15 +1,17 @@
 /* tune: measures what a tune costs beyond compilers and kernels: `build/bench/tune MODE`.
  *
- *	own [--count N]            a fake backend that answers at once: peakd's own CPU and wall time per configuration, beside the CPU time of
- *	                           one event row in its database; its memory after a tenth and at the end
- *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how long the device is idle while compiled
- *	                           work waits, and what a second device gains. With --device A and --sleep-ms N: of the first and of all
- *	                           of these, which may be remote (docs/remote.md)
- *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's compile
- *	                           lanes, and through the same number of independent processes that have everything loaded
- *	devices --device A         a real tune of a small product on one or several devices ("cuda:0,1"): configurations a second in the search
+ *	own [--count N]            a fake backend that answers at once: peakd's own CPU and wall time per configuration, beside
+ *	                           the CPU time of one event row in its database; its memory after a tenth and at the end
+ *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how long the device is idle
+ *	                           while compiled work waits, and what a second device gains. With --device A and --sleep-ms N:
+ *	                           of the first and of all of these, which may be remote (docs/remote.md)
+ *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's
+ *	                           compile lanes, and through the same number of independent processes that have everything loaded
+ *	devices --device A         a real tune of a small product on one or several devices ("cuda:0,1"): configurations a second
+ *	                           in the search
  *
- * JSON on stdout. This program is also the worker. Caches are off: each configuration has different text, and binaries are not kept. */
+ * JSON on stdout. This program is also the worker. Caches are off: each configuration has different text, and binaries are not
+ * kept. */
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -158,7 +160,7 @@ static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct
 	return tune_run(&ev, &q, b->db, b->checkpoint, b->job, ret_result, e);
 }
 
-/* --- own and overlap ------------------------------------------------------------------------------------------------------------ */
+/* --- own and overlap -------------------------------------------------------------------------------------------------------- */
 
 /* CPU milliseconds of an event row, which show how fast this machine is. */
 static double row_cpu_ms(struct bench *b)
@@ -239,7 +241,7 @@ static int run_overlap(const char *device, const char *sleep_ms, size_t count, s
 	return rc;
 }
 
-/* --- compile ---------------------------------------------------------------------------------------------------------------------- */
+/* --- compile ---------------------------------------------------------------------------------------------------------------- */
 
 struct batch {
 	struct eval ev;
@@ -376,7 +378,7 @@ static int run_compile(const char *device, unsigned width, size_t count, struct 
 	return rc;
 }
 
-/* --- devices ----------------------------------------------------------------------------------------------------------------------- */
+/* --- devices ---------------------------------------------------------------------------------------------------------------- */
 
 static int run_devices(const char *device, unsigned width, size_t count, struct err *e)
 {
@@ -428,13 +430,15 @@ int main(int argc, char **argv)
 	if (strcmp(mode, "own") == 0)
 		rc = run_own(count ? count : 100000, &e);
 	else if (strcmp(mode, "overlap") == 0)
-		rc = run_overlap(option(argc, argv, "--device", "hlsl:all"), option(argc, argv, "--sleep-ms", "5"), count ? count : 1000, &e);
+		rc = run_overlap(option(argc, argv, "--device", "hlsl:all"), option(argc, argv, "--sleep-ms", "5"),
+				 count ? count : 1000, &e);
 	else if (strcmp(mode, "compile") == 0)
 		rc = run_compile(option(argc, argv, "--device", "cuda:sm_90a"), width, count ? count : 100, &e);
 	else if (strcmp(mode, "devices") == 0)
 		rc = run_devices(option(argc, argv, "--device", "cuda:0"), width, count ? count : 200, &e);
 	else
-		rc = err_set(&e, ERR_INPUT, "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D] [--sleep-ms N]");
+		rc = err_set(&e, ERR_INPUT,
+			     "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D] [--sleep-ms N]");
 	if (rc < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
 	return rc < 0;

@@ -1,4 +1,5 @@
-/* otlp: see otlp.h. The form is opentelemetry.io/docs/specs/otlp, "OTLP/HTTP". A collector that is away costs spans and nothing else. */
+/* otlp: see otlp.h. The form is opentelemetry.io/docs/specs/otlp, "OTLP/HTTP". A collector that is away costs spans and nothing
+ * else. */
 #include "daemon/otlp.h"
 
 #include <curl/curl.h>

@@ -1,5 +1,5 @@
-/* otlp: sends spans (core/workers/span.h) to a collector of OpenTelemetry, in the background: OTLP over HTTP, in JSON. Made by app.c where the
- * environment names a collector. */
+/* otlp: sends spans (core/workers/span.h) to a collector of OpenTelemetry, in the background: OTLP over HTTP, in JSON. Made by
+ * app.c where the environment names a collector. */
 #ifndef PEAKD_DAEMON_OTLP_H
 #define PEAKD_DAEMON_OTLP_H
 

@@ -1,5 +1,6 @@
-/* pages: see pages.h. Figures come as rows (name, labels, value) from SQL and from this process; one table says what each name means,
- * in the order of the page. Prometheus text format 0.0.4. The page at / is the files of daemon/page/, which speak MCP to /mcp. */
+/* pages: see pages.h. Figures come as rows (name, labels, value) from SQL and from this process; one table says what each name
+ * means, in the order of the page. Prometheus text format 0.0.4. The page at / is the files of daemon/page/, which speak MCP to
+ * /mcp. */
 #include "daemon/pages.h"
 
 #include <dirent.h>
@@ -21,7 +22,7 @@
 /* Less free space than this fails the probe, while there is still room to stop in order. */
 enum { FREE_MIN_MIB = 64 };
 
-/* --- / ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- / ---------------------------------------------------------------------------------------------------------------------- */
 
 static const char *const scripts[] = { "base", "charts", "views", "main" };
 
@@ -82,10 +83,10 @@ void pages_whole(const char *data, struct buf *out)
 	buf_addf(out, "</script>\n%s", end);
 }
 
-/* --- /healthz --------------------------------------------------------------------------------------------------------------------- */
+/* --- /healthz --------------------------------------------------------------------------------------------------------------- */
 
-/* Free bytes for the database; negative and why when it cannot be written. A write itself is not tried: a probe that waits for the disk
- * holds up every client. */
+/* Free bytes for the database; negative and why when it cannot be written. A write itself is not tried: a probe that waits for the
+ * disk holds up every client. */
 static int64_t free_bytes(const char *path, struct err *e)
 {
 	struct statvfs fs;
@@ -124,7 +125,7 @@ static void page_health(void *user, struct mcp_http_page *page)
 			 (long long)jobs.running, (long long)jobs.queued, (long long)jobs.interrupted, (long long)jobs.failed);
 }
 
-/* --- /metrics --------------------------------------------------------------------------------------------------------------------- */
+/* --- /metrics --------------------------------------------------------------------------------------------------------------- */
 
 /* Every figure, in the order of the page. Those of the record come from the query metric_totals. */
 static const struct family {

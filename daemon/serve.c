@@ -159,8 +159,8 @@ static void secrets_fini(struct secrets *s)
 	*s = (struct secrets){ NULL, NULL, NULL };
 }
 
-/* A database that is named and not there is made, unless its folder has one whose name is one mistake away: a fresh database would look
- * like a loss of everything. Daemons that other verbs start have --idle-exit and are not asked. */
+/* A database that is named and not there is made, unless its folder has one whose name is one mistake away: a fresh database would
+ * look like a loss of everything. Daemons that other verbs start have --idle-exit and are not asked. */
 static int check_spelling(const struct verb_line *line, struct err *e)
 {
 	const char *path = verb_get(line, "db");
@@ -393,8 +393,8 @@ static bool take_signal(struct serve *s)
 	return false;
 }
 
-/* The watchdog is told that all is well only after idle_since has taken the locks of clients, jobs and calls, and if HTTP's thread has done
- * something since the last time: a daemon in a deadlock is restarted. */
+/* The watchdog is told that all is well only after idle_since has taken the locks of clients, jobs and calls, and if HTTP's thread
+ * has done something since the last time: a daemon in a deadlock is restarted. */
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };

@@ -1,5 +1,5 @@
-/* service: what a service manager (systemd) gives the daemon, and what it wants to hear. Called by serve.c. Without a service manager
- * there are no sockets, and what is said goes nowhere. */
+/* service: what a service manager (systemd) gives the daemon, and what it wants to hear. Called by serve.c. Without a service
+ * manager there are no sockets, and what is said goes nowhere. */
 #ifndef PEAKD_DAEMON_SERVICE_H
 #define PEAKD_DAEMON_SERVICE_H
 
@@ -23,9 +23,10 @@ struct service_sockets {
 /* Takes the descriptors over from the environment, so that no child gets them. -ERR_INPUT for one that the daemon cannot use. */
 int service_sockets(struct service_sockets *ret_sockets, struct err *e);
 
-/* A thread for the time of the start, which may take minutes (a migration). As long as this process computes or uses its disk it asks for
- * more time (EXTEND_TIMEOUT_USEC), since a daemon that hangs should be ended; it looks every `look_ms`. SIGTERM and SIGINT, which all
- * threads block, end the process at once, as SIGKILL would: nobody was promised anything, and the database takes it. */
+/* A thread for the time of the start, which may take minutes (a migration). As long as this process computes or uses its disk it
+ * asks for more time (EXTEND_TIMEOUT_USEC), since a daemon that hangs should be ended; it looks every `look_ms`. SIGTERM and
+ * SIGINT, which all threads block, end the process at once, as SIGKILL would: nobody was promised anything, and the database takes
+ * it. */
 struct service_patience;
 struct service_patience *service_patience_new(int look_ms);
 /* Ends the thread. NULL is fine. */

@@ -18,8 +18,9 @@ int socket_connect(const char *path, int *ret_fd, struct err *e);
 
 struct sockets;
 
-/* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. `listener`, if not
- * 0, is a socket at this path that listens already; lent: its name is not removed. The server is borrowed until sockets_stop. */
+/* Listens and serves MCP lines to every client. Replaces a stale socket, because the caller holds the database's lock. `listener`,
+ * if not 0, is a socket at this path that listens already; lent: its name is not removed. The server is borrowed until
+ * sockets_stop. */
 int sockets_start(struct mcp_server *server, const char *path, int listener, bool lent, struct sockets **ret_sockets,
 		  struct err *e);
 /* The path of a socket that listens already. free(). */

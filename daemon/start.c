@@ -132,7 +132,8 @@ static bool child_failed(struct start *s, struct err *e)
 	return true;
 }
 
-/* Connects to the socket of the process that holds the database. A service's private /tmp is reached through the process's own root. */
+/* Connects to the socket of the process that holds the database. A service's private /tmp is reached through the process's own
+ * root. */
 static int connect_to(int pid, const char *path, int *ret_fd, struct err *e)
 {
 	int rc = socket_connect(path, ret_fd, e);
@@ -154,8 +155,8 @@ static int try_once(struct start *s, int *ret_fd, struct err *e)
 	int held = store_lock_holder(s->db, &pid, &note, e);
 	if (held < 0)
 		return held;
-	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. A full disk, or a lock file that
-	 * somebody deleted, leaves no note. */
+	/* The lock's note has the socket's path, since the daemon's environment may differ from ours. A full disk, or a lock file
+	 * that somebody deleted, leaves no note. */
 	int rc = held ? connect_to(pid, *note == '/' ? note : s->socket, ret_fd, &why) : -ERR_NOT_FOUND;
 	free(note);
 	if (rc == 0)

@@ -80,7 +80,8 @@ int successor_find(char **ret_binary, struct err *e)
 	return rc;
 }
 
-/* The environment that this process was started with, since the configuration file has added to the present one, and `own` entries. */
+/* The environment that this process was started with, since the configuration file has added to the present one, and `own`
+ * entries. */
 static char **make_environment(struct buf *text, char *const own[3])
 {
 	char **list = strings_of("/proc/self/environ", text);

@@ -1,6 +1,6 @@
-/* successor: a new version of peakd takes the place of this daemon in the same process: execve(2) of the binary, with the same arguments.
- * What must not be interrupted goes along as from a service manager (sd_listen_fds(3)): the sockets, where clients wait meanwhile, and
- * the locks of the database, which no other daemon may get. Called by serve.c for SIGUSR2. */
+/* successor: a new version of peakd takes the place of this daemon in the same process: execve(2) of the binary, with the same
+ * arguments. What must not be interrupted goes along as from a service manager (sd_listen_fds(3)): the sockets, where clients wait
+ * meanwhile, and the locks of the database, which no other daemon may get. Called by serve.c for SIGUSR2. */
 #ifndef PEAKD_DAEMON_SUCCESSOR_H
 #define PEAKD_DAEMON_SUCCESSOR_H
 

@@ -52,8 +52,8 @@ int mcp_http_start(struct mcp_server *server, const struct mcp_http_config *conf
 /* The address, valid until mcp_http_stop, and the port that it listens on. */
 const char *mcp_http_address(const struct mcp_http *http);
 int mcp_http_port(const struct mcp_http *http);
-/* Whether the network thread has done anything since the last call (true at first). Gives it something to do for the next one: a connection
- * to itself. For a watchdog, at intervals of seconds; on one thread. */
+/* Whether the network thread has done anything since the last call (true at first). Gives it something to do for the next one: a
+ * connection to itself. For a watchdog, at intervals of seconds; on one thread. */
 bool mcp_http_alive(struct mcp_http *http);
 /* Ends every stream gracefully, stops listening, waits for the threads. NULL is allowed. */
 void mcp_http_stop(struct mcp_http *http);

@@ -1,5 +1,5 @@
-/* inner: what the files of mcp/ share and owners of servers do not see: streams, calls, the server, a message on its way in, sessions, the
- * two eras and their methods. Owners see call.h, registry.h, server.h, stdio.h and http.h. */
+/* inner: what the files of mcp/ share and owners of servers do not see: streams, calls, the server, a message on its way in,
+ * sessions, the two eras and their methods. Owners see call.h, registry.h, server.h, stdio.h and http.h. */
 #ifndef PEAKD_MCP_INNER_H
 #define PEAKD_MCP_INNER_H
 

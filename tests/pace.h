@@ -1,13 +1,13 @@
-/* pace: bounds on time that a loaded machine does not break. A test that says "within a second" means a machine that has a second to give:
- * how much slower than itself it is at the moment is measured beside what is bounded, as the time that some work takes by the clock over
- * the processor time that it uses, and the bound is longer by as much. On an idle machine the bound is what it says.
+/* pace: bounds on time that a loaded machine does not break. A test that says "within a second" means a machine that has a second
+ * to give: how much slower than itself it is at the moment is measured beside what is bounded, as the time that some work takes by
+ * the clock over the processor time that it uses, and the bound is longer by as much. On an idle machine the bound is what it says.
  *
  *	struct pace p = pace_begin();
  *	cancel();
  *	ok(pace_within(&p, CLOCK_S), "within a second (%s)", pace_text(&p));
  *
- * Where something is only to happen, and not soon, PACE_WAIT(condition) waits until it has: for a minute at most, so that a test which fails
- * says what did not happen. */
+ * Where something is only to happen, and not soon, PACE_WAIT(condition) waits until it has: for a minute at most, so that a test
+ * which fails says what did not happen. */
 #ifndef PEAKD_TESTS_PACE_H
 #define PEAKD_TESTS_PACE_H
 
@@ -80,7 +80,8 @@ __attribute__((unused))
 static const char *pace_text(struct pace *p)
 {
 	pace_end(p); /* arguments are evaluated in any order */
-	snprintf(p->text, sizeof p->text, "%.0f ms, the machine being %.1f times slower than itself", (double)p->took / 1e6, p->slow);
+	snprintf(p->text, sizeof p->text, "%.0f ms, the machine being %.1f times slower than itself", (double)p->took / 1e6,
+		 p->slow);
 	return p->text;
 }
 

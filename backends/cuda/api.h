@@ -1,4 +1,5 @@
-/* api: NVIDIA's numbers, declared here so that building needs no toolkit: the CUDA Driver API reference manual. Functions: gpu/api.h. */
+/* api: NVIDIA's numbers, declared here so that building needs no toolkit: the CUDA Driver API reference manual. Functions:
+ * gpu/api.h. */
 #ifndef PEAKD_BACKENDS_CUDA_API_H
 #define PEAKD_BACKENDS_CUDA_API_H
 

@@ -1,5 +1,5 @@
-/* ceilings: see cuda.h. Each kernel is a loop of independent multiply-adds, so that only its pipe limits it. Hopper's tensor pipes need
- * wgmma. What the operands hold does not matter, except that zeros would draw less power. */
+/* ceilings: see cuda.h. Each kernel is a loop of independent multiply-adds, so that only its pipe limits it. Hopper's tensor pipes
+ * need wgmma. What the operands hold does not matter, except that zeros would draw less power. */
 #include "backends/cuda/cuda.h"
 
 #include <stddef.h>

@@ -15,7 +15,8 @@ enum { PASSES_MAX = 64 };
 #define PEAK_ACTIVE ".avg.pct_of_peak_sustained_active"
 
 /* What is read, and the name under which core/measure/counters.c knows it. Names of NVIDIA's metrics: Nsight Compute's "Metrics
- * Decoder". A chip that lacks one is asked for the others. Metrics with "sass" in their names need patched code, and mislead without. */
+ * Decoder". A chip that lacks one is asked for the others. Metrics with "sass" in their names need patched code, and mislead
+ * without. */
 static const struct {
 	const char *metric, *name;
 } metrics[] = {

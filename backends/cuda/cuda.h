@@ -77,14 +77,14 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 /* -ERR_INTERNAL when the bytes are not a CUDA ELF image or contradict themselves. gpu_module_fini frees the result. */
 int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e);
 
-/* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses rounded down to
- * 64 KiB, which a buffer's red zone makes legal, so that all lanes of a warp meet at one sector that caches hold. Results are wrong.
- * Only accesses to floats change: an integer may be an index. Called by compile.c. */
+/* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses
+ * rounded down to 64 KiB, which a buffer's red zone makes legal, so that all lanes of a warp meet at one sector that caches hold.
+ * Results are wrong. Only accesses to floats change: an integer may be an index. Called by compile.c. */
 
 /* Appends the rewritten PTX; returns the number of accesses that changed. probe: LOADS or STORES. */
 size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *out);
-/* Replaces the compiled binary by that of the rewritten PTX, by nvJitLink, a library of the toolkit. -ERR_UNSUPPORTED: there is no such
- * library, or nothing to rewrite. */
+/* Replaces the compiled binary by that of the rewritten PTX, by nvJitLink, a library of the toolkit. -ERR_UNSUPPORTED: there is no
+ * such library, or nothing to rewrite. */
 int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, struct wire_compiled *io_compiled, struct err *e);
 
 /* --- ceilings.c: the kernels that keep one pipe of an NVIDIA GPU busy; see backends/timing/ceilings.h. Listed in backend.c. */
@@ -118,9 +118,9 @@ void cuda_gemm_version(char version[32]);
 
 extern const struct gpu_monitor_source cuda_nvml_monitor;
 
-/* --- counters.c: hardware counters of a plan's kernels by CUPTI's range profiler, in a worker that the daemon started for that alone
- * (PEAKD_COUNTERS_WORKER=1 in its environment): the library changes how the driver launches, so nothing is timed there. Called by
- * cuda/backend.c. */
+/* --- counters.c: hardware counters of a plan's kernels by CUPTI's range profiler, in a worker that the daemon started for that
+ * alone (PEAKD_COUNTERS_WORKER=1 in its environment): the library changes how the driver launches, so nothing is timed there.
+ * Called by cuda/backend.c. */
 
 /* After the device was opened and before any binary is loaded: opens the library where the worker is for counters. What fails is
  * said by cuda_counters_read. gpu_device_close frees it. */
@@ -129,8 +129,8 @@ void cuda_counters_start(struct backend_device *device);
  * that the metrics need. */
 int cuda_counters_read(struct backend_run *run, struct wire_counters *ret_counters, struct err *e);
 
-/* --- stalls.c: where and why warps wait, by CUPTI's PC sampling: source line, reason, samples. Called by counters.c, in a worker that was
- * started for counters. */
+/* --- stalls.c: where and why warps wait, by CUPTI's PC sampling: source line, reason, samples. Called by counters.c, in a worker
+ * that was started for counters. */
 
 /* Before any binary is loaded, so that the library knows their functions. What fails is kept for cuda_stalls_read. */
 void cuda_stalls_enable(struct backend_device *device);

@@ -1,6 +1,6 @@
-/* cupti: NVIDIA's profiling library, opened at run time by workers that read hardware counters (counters.c, stalls.c). Names, numbers
- * and layouts are those of CUPTI 13.0: docs.nvidia.com/cupti, "CUPTI Profiler Host API", "Range Profiling API", "PC Sampling API".
- * Every parameter struct begins with its own size, up to and with its last member; `priv` stays NULL. */
+/* cupti: NVIDIA's profiling library, opened at run time by workers that read hardware counters (counters.c, stalls.c). Names,
+ * numbers and layouts are those of CUPTI 13.0: docs.nvidia.com/cupti, "CUPTI Profiler Host API", "Range Profiling API", "PC
+ * Sampling API". Every parameter struct begins with its own size, up to and with its last member; `priv` stays NULL. */
 #ifndef PEAKD_BACKENDS_CUDA_CUPTI_H
 #define PEAKD_BACKENDS_CUDA_CUPTI_H
 
@@ -77,7 +77,7 @@ struct cupti_evaluate { /* cuptiProfilerHostEvaluateToGpuValues */
 	double *values;
 };
 
-/* --- the profiler's device side: ranges around launches ------------------------------------------------------------------------ */
+/* --- the profiler's device side: ranges around launches --------------------------------------------------------------------- */
 struct cupti_range_enable { /* cuptiRangeProfilerEnable */
 	size_t size;
 	void *priv;
@@ -152,7 +152,7 @@ struct cupti_range_name { /* cuptiRangeProfilerCounterDataGetRangeInfo */
 	const char *name;
 };
 
-/* --- PC sampling ---------------------------------------------------------------------------------------------------------------- */
+/* --- PC sampling ------------------------------------------------------------------------------------------------------------ */
 struct cupti_stall {
 	uint32_t reason, samples;
 };
@@ -234,7 +234,7 @@ struct cupti_line { /* cuptiGetSassToSourceCorrelation */
 	char *file, *folder; /* free() */
 };
 
-/* --- functions -------------------------------------------------------------------------------------------------------------------- */
+/* --- functions -------------------------------------------------------------------------------------------------------------- */
 /* X(member, symbol, parameters) */
 #define CUDA_CUPTI_LIST(X)                                                                                                         \
 	X(text, cuptiGetResultString, (int result, const char **text))                                                             \

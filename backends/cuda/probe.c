@@ -30,7 +30,8 @@ static const struct cuda_library library = { .without = "kernels cannot be rewri
 					     .symbols = symbols,
 					     .symbol_count = MEM_COUNT(symbols) };
 
-/* "	ld.global.v4.f32 	{%f1, …}, [%rd14+16];": where the address register begins, and its length; NULL: none of those meant. */
+/* "	ld.global.v4.f32 	{%f1, …}, [%rd14+16];": where the address register begins, and its length; NULL: none of those
+ * meant. */
 static const char *find_address(const char *line, size_t n, enum wire_probe probe, size_t *ret_len)
 {
 	const char *end = line + n, *op = line + strspn(line, " \t");

@@ -106,9 +106,9 @@ enum { GPU_SHARE_LAZY_PEER = 1 };
 	X(cooperative, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH, 95, hipDeviceAttributeCooperativeLaunch, 10)
 
 /* --- driver: functions ---------------------------------------------------------------------------------------------------- */
-/* X(result, member, CUDA needs it, its symbol, HIP needs it, its symbol, (parameters)). A driver without a function that it needs cannot be
- * used; the member of any other that is absent is NULL. `none`: that vendor has no such function. Symbols carry the version suffix whose
- * parameters are given. */
+/* X(result, member, CUDA needs it, its symbol, HIP needs it, its symbol, (parameters)). A driver without a function that it needs
+ * cannot be used; the member of any other that is absent is NULL. `none`: that vendor has no such function. Symbols carry the
+ * version suffix whose parameters are given. */
 #define GPU_DRIVER_LIST(X)                                                                                                         \
 	X(gpu_result, init, 1, cuInit, 1, hipInit, (unsigned flags))                                                               \
 	X(gpu_result, version, 1, cuDriverGetVersion, 1, hipRuntimeGetVersion, (int *version))                                     \
@@ -225,7 +225,8 @@ struct gpu_rtc {
 	char include[GPU_INCLUDES][GPU_PATH]; /* CUDA: the toolkit's include folder, and its cccl/ (CUDA 13) */
 };
 
-/* A function of an opened library: its symbol, the member that gets its address, and whether it must be there (gpu_library_fill). */
+/* A function of an opened library: its symbol, the member that gets its address, and whether it must be there
+ * (gpu_library_fill). */
 struct gpu_symbol {
 	const char *name;
 	size_t member; /* offset */

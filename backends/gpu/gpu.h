@@ -1,5 +1,5 @@
-/* gpu: what CUDA and HIP share besides running plans (run.h): looking for libraries, facts of devices, compiling, and checking launches
- * against compiled kernels. Called by backends/cuda/ and backends/hip/. */
+/* gpu: what CUDA and HIP share besides running plans (run.h): looking for libraries, facts of devices, compiling, and checking
+ * launches against compiled kernels. Called by backends/cuda/ and backends/hip/. */
 #ifndef PEAKD_BACKENDS_GPU_GPU_H
 #define PEAKD_BACKENDS_GPU_GPU_H
 
@@ -22,8 +22,8 @@ struct gpu_places {
 	size_t count;
 };
 
-/* The folder that the variable `only` names; without it those that other variables name, and those that match patterns, of each the newest
- * version first. Both lists end with NULL. */
+/* The folder that the variable `only` names; without it those that other variables name, and those that match patterns, of each the
+ * newest version first. Both lists end with NULL. */
 struct gpu_places gpu_places_new(const char *only, const char *const *variables, const char *const *patterns);
 void gpu_places_fini(struct gpu_places *p);
 /* Appends "; looked below A, B". */
@@ -34,8 +34,8 @@ const char *gpu_library_setting(const char *name);
 /* dlopen of one file; the linker's message is appended to `tried` when it fails. Libraries stay loaded for the life of the
  * process, so opening one again is only a look-up. */
 void *gpu_library_open(const char *file, struct buf *tried);
-/* A library of the driver, from where ld.so, distributions and container runtimes keep it. When the environment variable is set, it names the
- * only candidate. NULL: none. */
+/* A library of the driver, from where ld.so, distributions and container runtimes keep it. When the environment variable is set, it
+ * names the only candidate. NULL: none. */
 void *gpu_library_open_driver(const char *variable, const char *name, struct buf *tried);
 /* The next readable file below the places with one of the names, from *io_at on, which starts as 0. False at the end. */
 bool gpu_library_next(const struct gpu_places *places, const char *const *names, size_t count, size_t *io_at, char file[GPU_PATH]);
@@ -64,8 +64,8 @@ struct gpu_rates {
 
 /* 0 when the driver does not know the attribute. */
 uint32_t gpu_facts_ask(const struct gpu_driver *d, int device, int attribute);
-/* Finds the device with that index, and fills in its id, name, limits, sizes and clocks. What the driver does not tell stays as it is.
- * -ERR_NOT_FOUND when there are fewer. */
+/* Finds the device with that index, and fills in its id, name, limits, sizes and clocks. What the driver does not tell stays as it
+ * is. -ERR_NOT_FOUND when there are fewer. */
 int gpu_facts_limits(const struct gpu_driver *d, uint32_t index, const struct gpu_attributes *a, int *ret_device,
 		     struct facts *io_facts, struct err *e);
 /* The peaks that follow from clocks and rates (NULL: not known). */
@@ -77,7 +77,8 @@ typedef int gpu_describe(const struct gpu_driver *d, uint32_t index, struct fact
 int gpu_facts_devices(const struct gpu_driver *d, gpu_describe *describe, struct facts **ret_facts, size_t *ret_count,
 		      struct err *e);
 
-/* --- module.c: what a compiled binary says about its kernels. cuda/object.c and hip/object.c read it from their vendor's format. */
+/* --- module.c: what a compiled binary says about its kernels. cuda/object.c and hip/object.c read it from their vendor's
+ * format. */
 
 struct gpu_param {
 	uint32_t offset, bytes;
@@ -114,7 +115,8 @@ const struct gpu_kernel *gpu_module_find(const struct gpu_module *module, const 
 /* -ERR_INPUT that lists the module's kernels, and says when extern "C" was forgotten. */
 int gpu_module_missing(const struct gpu_module *module, const char *name, struct err *e);
 /* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: a kernel could keep
- * results there from one execution to the next; memory from malloc() in device code outlives a launch, too. (A __device__ const table looks like a variable with an initial value.) */
+ * results there from one execution to the next; memory from malloc() in device code outlives a launch, too. (A __device__ const
+ * table looks like a variable with an initial value.) */
 int gpu_module_stateless(const struct gpu_module *module, struct err *e);
 
 /* --- check.c: whether a launch of a plan is possible at all, by an architecture's limits (compile.c) or a device's (run.c). */
@@ -192,8 +194,8 @@ int gpu_compile_check(struct gpu_compilation *c, struct err *e);
 /* Frees everything, and unless rc is an error hands out c->to with the log. Returns rc. */
 int gpu_compile_end(struct gpu_compilation *c, int rc, struct wire_compiled *ret_compiled);
 
-/* --- diagnostic.c: a compiler's messages, put into the order and form in which a person or a model reads them. cuda/, hip/ and hlsl/ take
- * their compiler's log apart; this prints what they found. */
+/* --- diagnostic.c: a compiler's messages, put into the order and form in which a person or a model reads them. cuda/, hip/ and
+ * hlsl/ take their compiler's log apart; this prints what they found. */
 
 /* CONTINUES: a quoted line or note that belongs to the message before it. */
 enum gpu_severity { GPU_CONTINUES, GPU_ERROR, GPU_WARNING };

@@ -13,7 +13,8 @@
 #include "backends/worker/backend.h"
 #include "base/err.h"
 
-/* --- device.c: one opened device, with the stream and events that everything on it uses. cuda/backend.c and hip/backend.c open it. */
+/* --- device.c: one opened device, with the stream and events that everything on it uses. cuda/backend.c and hip/backend.c open
+ * it. */
 
 struct cuda_cupti;
 struct cuda_gemm_known;
@@ -61,7 +62,8 @@ gpu_result gpu_device_read(const struct backend_device *device, void *to, gpu_ad
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e);
 
 /* --- scrub.c: a kernel of ours that overwrites the shared memory of every multiprocessor. Shared memory keeps what the last launch
- * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their windows. */
+ * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their
+ * windows. */
 
 /* Loads the kernel, once for each device. Without one (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
 void gpu_scrub_prepare(struct backend_device *d);
@@ -69,9 +71,10 @@ void gpu_scrub_free(struct backend_device *d);
 /* Submits a launch to the device's stream: all shared memory holds the word then. */
 gpu_result gpu_scrub(const struct backend_device *d, uint32_t word);
 
-/* --- judge.c: fills, truths and comparisons on the device, for arrays of gigabytes, which the host would take minutes to fill and read
- * back. It runs in the process that computes references. That process opens the candidate's buffers by IPC handles; the candidate
- * can open nothing of the judge's. Fills backend.h's `resident` for CUDA. HIP has none: its buffers are judged on the host.
+/* --- judge.c: fills, truths and comparisons on the device, for arrays of gigabytes, which the host would take minutes to fill and
+ * read back. It runs in the process that computes references. That process opens the candidate's buffers by IPC handles; the
+ * candidate can open nothing of the judge's. Fills backend.h's `resident` for CUDA. HIP has none: its buffers are judged on the
+ * host.
  *
  * A truth is what the host keeps as values and bounds (core/judge/bound.h): y*, the sensitivity and the bound of every element, in
  * the memory of the device, under a hash. It is made in the steps of enum wire_truth_step. */
@@ -109,8 +112,8 @@ struct backend_run {
 	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 };
 
-/* Checks the launches against the binary's kernels and the device, loads the binary, looks its functions up, allocates the first set and
- * writes the plan's tables into it. -ERR_INPUT, -ERR_PRUNED or -ERR_UNSUPPORTED when a launch or the buffers do not fit. */
+/* Checks the launches against the binary's kernels and the device, loads the binary, looks its functions up, allocates the first
+ * set and writes the plan's tables into it. -ERR_INPUT, -ERR_PRUNED or -ERR_UNSUPPORTED when a launch or the buffers do not fit. */
 int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_module *module, struct err *e);
 /* Allocates the next set, sets[set_count], which counts when it is recorded. -ERR_PRUNED when it does not fit into memory. */
 int gpu_run_add_set(struct backend_run *run, struct err *e);
@@ -139,11 +142,11 @@ int gpu_run_write(struct backend_run *run, unsigned buffer, int64_t offset, cons
 int gpu_run_fill(struct backend_run *run, unsigned buffer, uint8_t value, struct err *e);
 int gpu_run_read(struct backend_run *run, unsigned buffer, int64_t offset, void *to, size_t bytes, struct err *e);
 /* Warm: one window around all executions, so gaps between them count. Else the mean of windows around one execution each.
- * Something is always written just before a window, which hides the time that the CPU needs to submit. Times come from two events; CUDA documents their resolution
- * as about half a microsecond. */
+ * Something is always written just before a window, which hides the time that the CPU needs to submit. Times come from two events;
+ * CUDA documents their resolution as about half a microsecond. */
 int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
-/* Submits what precedes one timed execution: sets of buffers take turns and are reset, caches flushed. Not for WIRE_WARM. The flush's
- * scratch must be there (gpu_device_flush). */
+/* Submits what precedes one timed execution: sets of buffers take turns and are reset, caches flushed. Not for WIRE_WARM. The
+ * flush's scratch must be there (gpu_device_flush). */
 gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache);
 /* backend.h: split. */
 int gpu_run_split(struct backend_run *run, uint64_t *ret_ns, struct err *e);
@@ -156,8 +159,8 @@ void gpu_run_free(struct backend_run *run);
 	.used_set = gpu_run_used_set, .keep_inout = gpu_run_keep_inout, .copy_set = gpu_run_copy_set, .scrubs = gpu_run_scrubs,    \
 	.scrub = gpu_run_scrub, .split = gpu_run_split, .strayed = gpu_slack_check
 
-/* --- submit.c: a plan's operations on the stream of an NVIDIA or AMD device. Called by run.c, which records them into a graph or times them
- * one by one, and by cuda/backend.c. */
+/* --- submit.c: a plan's operations on the stream of an NVIDIA or AMD device. Called by run.c, which records them into a graph or
+ * times them one by one, and by cuda/backend.c. */
 
 /* The attributes of an extensible launch (cooperative, cluster); returns their number. */
 unsigned gpu_submit_attributes(const struct plan_launch *l, struct gpu_launch_attribute to[GPU_ATTRIBUTES]);
@@ -166,9 +169,9 @@ gpu_result gpu_submit_op(const struct backend_run *run, const struct gpu_set *se
 /* Submits every operation, in order; *ret_op: the number of the last one tried, from 1. */
 gpu_result gpu_submit_plan(const struct backend_run *run, const struct gpu_set *set, size_t *ret_op);
 
-/* --- slack.c: the memory around a buffer that the driver hands out with it. It gives memory in pieces of 2 MiB; a kernel that writes
- * far beyond its red zone would hit what is left of such a piece, and nobody would see it. So every buffer has pieces of its own,
- * lies in their middle, and the rest holds a pattern. run.c allocates with it; runs.c asks after each judged execution. */
+/* --- slack.c: the memory around a buffer that the driver hands out with it. It gives memory in pieces of 2 MiB; a kernel that
+ * writes far beyond its red zone would hit what is left of such a piece, and nobody would see it. So every buffer has pieces of its
+ * own, lies in their middle, and the rest holds a pattern. run.c allocates with it; runs.c asks after each judged execution. */
 
 /* Bytes to allocate for a buffer: with its red zones and at least 256 KiB before and behind them. */
 uint64_t gpu_slack_block(const struct plan_buffer *b);

@@ -1,5 +1,5 @@
-/* api: AMD's numbers, declared here so that building needs no ROCm: the HIP Runtime API and comgr reference manuals, the same in ROCm 5, 6
- * and 7 unless a comment says otherwise. Functions: gpu/api.h. */
+/* api: AMD's numbers, declared here so that building needs no ROCm: the HIP Runtime API and comgr reference manuals, the same in
+ * ROCm 5, 6 and 7 unless a comment says otherwise. Functions: gpu/api.h. */
 #ifndef PEAKD_BACKENDS_HIP_API_H
 #define PEAKD_BACKENDS_HIP_API_H
 

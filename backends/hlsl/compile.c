@@ -179,8 +179,8 @@ static int compile_kernel(struct job *j, const struct plan_launch *launch, struc
 	bool good = hlsl_glslang(buf_text(&j->source), name, j->half, &o);
 	int rc = 0;
 	if (good) {
-		/* glslang makes inclusive sums of WavePrefixSum and WavePrefixProduct, which are exclusive, and a floored remainder of fmod and %, which
-		 * truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
+		/* glslang makes inclusive sums of WavePrefixSum and WavePrefixProduct, which are exclusive, and a floored remainder
+		 * of fmod and %, which truncate ("HLSL reference", learn.microsoft.com). HLSL has none of what it writes. */
 		enum { FLOORED = 141, TRUNCATED = 140, FIRST_SCAN = 349, LAST_SCAN = 352, INCLUSIVE = 1, EXCLUSIVE = 2 };
 		for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(o.words, o.word_count, at)) > 0; at += n) {
 			uint32_t op = o.words[at] & 0xFFFF;

@@ -1,4 +1,5 @@
-/* device: one opened Vulkan device with its queue and one command buffer, and buffers and pipelines on it. Used by backend.c and scrub.c. */
+/* device: one opened Vulkan device with its queue and one command buffer, and buffers and pipelines on it. Used by backend.c and
+ * scrub.c. */
 #ifndef PEAKD_BACKENDS_HLSL_DEVICE_H
 #define PEAKD_BACKENDS_HLSL_DEVICE_H
 
@@ -126,9 +127,9 @@ int hlsl_device_transfer(struct backend_device *d, struct device_buffer *b, uint
 /* Copies on the device, and waits. */
 int hlsl_device_copy(struct backend_device *d, struct device_buffer *to, uint64_t to_offset, struct device_buffer *from,
 		     uint64_t from_offset, uint64_t bytes, struct err *e);
-/* A pipeline of one entry point, with these bindings of buffers and so many bytes of push constants, which both follow from its code.
- * After a failure, as after use, hlsl_device_pipeline_fini, which keeps it as a spare: drivers compile whenever a pipeline is made. A
- * pipeline that was used before must be bound again. */
+/* A pipeline of one entry point, with these bindings of buffers and so many bytes of push constants, which both follow from its
+ * code. After a failure, as after use, hlsl_device_pipeline_fini, which keeps it as a spare: drivers compile whenever a pipeline is
+ * made. A pipeline that was used before must be bound again. */
 int hlsl_device_pipeline_init(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code,
 			      const struct spirv_binding *bindings, size_t count, uint32_t push_bytes, struct err *e);
 void hlsl_device_pipeline_fini(struct backend_device *d, struct device_pipeline *p);

@@ -1,5 +1,5 @@
-/* hlsl: what the files of the HLSL backend call of each other, and its table for backends/worker/backend.c; object.h has the binary,
- * device.h the Vulkan device, race_lane.h the interpreter. */
+/* hlsl: what the files of the HLSL backend call of each other, and its table for backends/worker/backend.c; object.h has the
+ * binary, device.h the Vulkan device, race_lane.h the interpreter. */
 #ifndef PEAKD_BACKENDS_HLSL_HLSL_H
 #define PEAKD_BACKENDS_HLSL_HLSL_H
 
@@ -37,12 +37,12 @@ int hlsl_facts_describe(const char *arch, struct facts *ret_facts, struct err *e
  * (-ERR_INPUT). */
 int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 
-/* --- probe.c: what if loads, stores or barriers were free? Rewrites a compiled kernel so that they nearly are; its results are wrong then, and
- * only its time counts. Called by compile.c. */
+/* --- probe.c: what if loads, stores or barriers were free? Rewrites a compiled kernel so that they nearly are; its results are
+ * wrong then, and only its time counts. Called by compile.c. */
 
-/* Replaces *io_words (malloc). Loads: floating inputs and scratch are read from their first 64 elements, which any cache holds; stores:
- * outputs are written there; barriers are left out. `launch` says which buffer a binding is. -ERR_UNSUPPORTED when the kernel has
- * nothing of that kind. */
+/* Replaces *io_words (malloc). Loads: floating inputs and scratch are read from their first 64 elements, which any cache holds;
+ * stores: outputs are written there; barriers are left out. `launch` says which buffer a binding is. -ERR_UNSUPPORTED when the
+ * kernel has nothing of that kind. */
 int hlsl_probe(enum wire_probe probe, const struct plan *plan, const struct plan_launch *launch, uint32_t **io_words,
 	       size_t *io_count, struct err *e);
 

@@ -66,8 +66,9 @@ static int note_driver(struct dl_phdr_info *info, size_t size, void *arg)
 void hlsl_library_fini(struct library *lib)
 {
 	if (lib->instance) {
-		/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the sharing
-		 * of caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it again. */
+		/* The loader unloads drivers with the instance, and Mesa's then leak what they allocate once (on AMD processors the
+		 * sharing of caches, util/u_cpu_detect.c). A driver that was loaded stays, so that the next instance finds it
+		 * again. */
 		struct drivers d = { 0 };
 		dl_iterate_phdr(note_driver, &d);
 		for (size_t i = 0; i < d.count; i++) {

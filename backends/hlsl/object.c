@@ -1,5 +1,6 @@
-/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them: SPIRV-Tools checks
- * that instructions have their operands, and this file that ids are what they are used for. Numbers are those of SPIR-V 1.6. */
+/* object: see object.h. The bytes may come from a database that somebody else wrote, so nothing here trusts them: SPIRV-Tools
+ * checks that instructions have their operands, and this file that ids are what they are used for. Numbers are those of SPIR-V
+ * 1.6. */
 #include "backends/hlsl/object.h"
 
 #include <stdlib.h>
@@ -248,7 +249,8 @@ static void add_variable(struct spirv *s, const uint32_t *w, uint32_t *io_push)
 	}
 }
 
-/* Buffers that the code uses otherwise than as what it stores into: it may read them. Literals that look like an id count as one. */
+/* Buffers that the code uses otherwise than as what it stores into: it may read them. Literals that look like an id count as
+ * one. */
 static void note_reads(struct spirv *s)
 {
 	uint32_t *buffer = MEM_NEW_N(uint32_t, s->bound); /* 1 + the binding that a pointer of this id points into */

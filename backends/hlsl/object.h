@@ -115,7 +115,8 @@ struct spirv {
 	size_t capability_count;
 };
 
-/* Reads a module with one compute entry point; the words may be hostile, and stay borrowed. -ERR_INTERNAL when it is not such a module. */
+/* Reads a module with one compute entry point; the words may be hostile, and stay borrowed. -ERR_INTERNAL when it is not such a
+ * module. */
 int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e);
 void hlsl_spirv_fini(struct spirv *s);
 /* SPIRV-Tools' validator for Vulkan 1.1. -ERR_COMPILE with its text. */

@@ -290,7 +290,8 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	if (k == NULL)
 		return err_set(e, ERR_INPUT, "the binary has no kernel %s", l->kernel);
 	struct err why = ERR_INIT;
-	if (hlsl_spirv_validate(k->words, k->bytes / sizeof *k->words, &why) < 0) /* the interpreter trusts what the validator accepted */
+	if (hlsl_spirv_validate(k->words, k->bytes / sizeof *k->words, &why) <
+	    0) /* the interpreter trusts what the validator accepted */
 		return err_set(e, ERR_INPUT,
 			       "the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again",
 			       l->kernel);

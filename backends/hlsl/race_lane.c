@@ -44,9 +44,11 @@ static int access_chain(struct race_group *g, struct race_lane *lane, const uint
 	return 0;
 }
 
+/* An operation on each component. ext: of GLSL.std.450, whose sources stand two words later. */
 static int elementwise(struct race_group *g, struct race_lane *lane, uint32_t op, bool ext, const uint32_t *w, uint32_t n,
-		       uint32_t first, struct err *e)
+		       struct err *e)
 {
+	const uint32_t first = ext ? 5 : 3;
 	const struct spirv_type *out = race_value_type(g, w[2]), *in = NULL;
 	uint64_t *to = race_value(g, lane, w[2]), *from[3] = { NULL };
 	uint32_t step[3] = { 0 };
@@ -169,7 +171,7 @@ static int extended(struct race_group *g, struct race_lane *lane, const uint32_t
 		return 0;
 	}
 	if (number != 66 && number != 69)
-		return elementwise(g, lane, number, true, w, n, 5, e);
+		return elementwise(g, lane, number, true, w, n, e);
 	const struct spirv_type *in = race_value_type(g, w[5]), *one = scalar_of(g, in);
 	double square = 0;
 	for (uint32_t i = 0; i < in->slots; i++)
@@ -339,7 +341,7 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 	case 400:
 		memmove(race_value(g, lane, w[2]), race_value(g, lane, w[3]), race_value_type(g, w[2])->slots * sizeof(uint64_t));
 		return 0;
-	case 142: return elementwise(g, lane, 133, false, w, n, 3, e);
+	case 142: return elementwise(g, lane, 133, false, w, n, e);
 	case 148:
 	case 154:
 	case 155: return reduce(g, lane, op, w, e);
@@ -358,7 +360,7 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 		return hlsl_race_atomic(g, lane, op, w, n, e);
 	if (op == 57 || op >= LABEL)
 		return control(g, lane, op, w, n, e);
-	return op >= 109 && op <= 205 ? elementwise(g, lane, op, false, w, n, 3, e) : hlsl_race_unknown(op, e);
+	return op >= 109 && op <= 205 ? elementwise(g, lane, op, false, w, n, e) : hlsl_race_unknown(op, e);
 }
 
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e)

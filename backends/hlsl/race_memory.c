@@ -2,8 +2,8 @@
  *
  * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of
  * one launch have no order at all, unless the first published its work by an atomic operation on a buffer and the second made
- * one before it looked: single-pass scans and "the last group adds up" do that. What was written before becomes visible by a barrier of
- * device memory between the write and the update. Writing what is there already is no conflict. */
+ * one before it looked: single-pass scans and "the last group adds up" do that. What was written before becomes visible by a
+ * barrier of device memory between the write and the update. Writing what is there already is no conflict. */
 #include "backends/hlsl/race_lane.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* race_module: what the race check needs of a kernel beyond object.h: where every value and variable has its place, constants, and where
- * functions and blocks begin. Called by race.c. Numbers are those of the SPIR-V specification 1.6 (Khronos). */
+/* race_module: what the race check needs of a kernel beyond object.h: where every value and variable has its place, constants, and
+ * where functions and blocks begin. Called by race.c. Numbers are those of the SPIR-V specification 1.6 (Khronos). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -48,8 +48,9 @@ int sandbox_enter(const struct sandbox_kernel *kernel, enum sandbox_role role, c
 /* Applies seccomp to all threads: no sockets, programs, processes, tracing, mounts, kernel interfaces. Call it after
  * the driver is open, since its start may need some of these. Errors as above. */
 int sandbox_close(const struct sandbox_kernel *kernel, struct err *e);
-/* Becomes the program argv[0] (searched in $PATH when it has no slash) in a sandbox: it reads what a device worker reads, and the folder
- * that it is installed in, and opens no network. role: PROGRAM, which starts no other process, or BUILDER. Returns only when that fails. */
+/* Becomes the program argv[0] (searched in $PATH when it has no slash) in a sandbox: it reads what a device worker reads, and the
+ * folder that it is installed in, and opens no network. role: PROGRAM, which starts no other process, or BUILDER. Returns only when
+ * that fails. */
 int sandbox_exec(char *const *argv, enum sandbox_role role, struct err *e);
 /* Before the worker ends: removes the scratch folder, if it has one. */
 void sandbox_end(void);

@@ -1,6 +1,6 @@
 /* ceilings: the speeds that a device really reaches, pipe by pipe. A backend ships small kernels
- * (backends/{cuda,hlsl}/ceiling_*, listed in ceilings.c beside them) with plans, which are compiled and timed like any other; core/measure
- * measures each once per device. Percentages of them are shown, but nothing is judged by them. Called by worker.c. */
+ * (backends/{cuda,hlsl}/ceiling_*, listed in ceilings.c beside them) with plans, which are compiled and timed like any other;
+ * core/measure measures each once per device. Percentages of them are shown, but nothing is judged by them. Called by worker.c. */
 #ifndef PEAKD_BACKENDS_TIMING_CEILINGS_H
 #define PEAKD_BACKENDS_TIMING_CEILINGS_H
 

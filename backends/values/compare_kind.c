@@ -280,8 +280,8 @@ static uint64_t key_at(enum dtype t, const void *elements, uint64_t at)
 	return key_of(t, (const uint8_t *)elements + at * dtype_size(t));
 }
 
-/* Whether the reference lists elements in no order and fills the ends of its rows with one value that stands nowhere else: then a list
- * has its length, and a candidate may not leave gaps. */
+/* Whether the reference lists elements in no order and fills the ends of its rows with one value that stands nowhere else: then a
+ * list has its length, and a candidate may not leave gaps. */
 static bool has_filler(const struct rearranging *r, uint64_t *ret_key)
 {
 	enum dtype t = r->want->type;
@@ -409,7 +409,8 @@ static void rearrange_indices(void *arg, unsigned part, uint64_t from, uint64_t 
 		int64_t twice = n > 1 ? repeated(r, t, r->got, row, seen) : -1;
 		bool repeats = twice >= 0 && repeated(r, t, r->want->values, row, seen) < 0;
 		if (r->sure && (repeats || differs(r, row)) && has_nan(r, row)) {
-			/* NaN has no place in an order, so kernels need not agree on rows that hold it: any index in range will do. */
+			/* NaN has no place in an order, so kernels need not agree on rows that hold it: any index in range will
+			 * do. */
 			size_t size = dtype_size(r->buffer->type);
 			for (uint64_t k = 0; k < r->rows.per_row; k++) {
 				uint64_t at = place(&r->rows, row, k, r->rows.per_row);

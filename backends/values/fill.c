@@ -1,5 +1,5 @@
-/* fill: whole buffers of input values, rounded and laid out; see fill.h. The values are stream.c's and special.c's; what most arrays
- * are filled with has fast paths here. Nothing here calls libm, whose last bits differ between machines. */
+/* fill: whole buffers of input values, rounded and laid out; see fill.h. The values are stream.c's and special.c's; what most
+ * arrays are filled with has fast paths here. Nothing here calls libm, whose last bits differ between machines. */
 #include "backends/values/fill.h"
 
 #include <string.h>

@@ -8,12 +8,10 @@
 
 #include "backends/wire/plan.h"
 
-/* Writes all b->bytes at `to`: the logical elements by b->fill, rounded to b->rounded and b->type; padding between rows and behind the
- * last one with 0xFF (NaN in every floating type), so that reading it shows.
- * random: uniform in [lo,hi) before rounding, which may yield hi (f16 and bf16 round the f32 value); integers are
- * lo…hi-1.
- * normal: mean 0, deviation 1, within ±6.
- * iota: the logical index; floats start again at 1/roundoff, beyond which they cannot count; integers wrap. */
+/* Writes all b->bytes at `to`: the logical elements by b->fill, rounded to b->rounded and b->type; padding between rows and behind
+ * the last one with 0xFF (NaN in every floating type), so that reading it shows. random: uniform in [lo,hi) before rounding, which
+ * may yield hi (f16 and bf16 round the f32 value); integers are lo…hi-1. normal: mean 0, deviation 1, within ±6. iota: the logical
+ * index; floats start again at 1/roundoff, beyond which they cannot count; integers wrap. */
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to);
 /* Which values a buffer gets. */
 struct fill_choice {
@@ -22,7 +20,8 @@ struct fill_choice {
 	uint32_t perturbation; /* 0: the values themselves; else which stream of ξ, uniform in [-1,1), */
 	double amplitude;      /* moves every floating value x to x·(1 + amplitude·ξ), which is rounded to b->type */
 };
-/* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and padding are never moved. */
+/* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and
+ * padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);
 
 #endif

@@ -105,7 +105,8 @@ static uint64_t in_equal_row(const struct stream *s, uint64_t i)
 	return equal && row & 1 ? i - length : i;
 }
 
-/* Sorted rows of which one segment has everything: all elements are the first or the last one. The only row is one or not by chance. */
+/* Sorted rows of which one segment has everything: all elements are the first or the last one. The only row is one or not by
+ * chance. */
 static uint64_t at_an_end(const struct stream *s, uint64_t i)
 {
 	uint64_t row = i / s->columns, column = i % s->columns, cut = 1 + salted(s, PLACE, row) % s->columns;
@@ -129,8 +130,8 @@ static uint64_t tied(const struct stream *s, uint64_t i)
 	return row * length + column;
 }
 
-/* Whether i stands in a row of PLAN_TIES or PLAN_NEAR_TIES that ascends or descends, and the value there. It has one sign: where a row in order crossed
- * zero, its partial sums would be far larger than their end, and no bound of a sum knows that. */
+/* Whether i stands in a row of PLAN_TIES or PLAN_NEAR_TIES that ascends or descends, and the value there. It has one sign: where a
+ * row in order crossed zero, its partial sums would be far larger than their end, and no bound of a sum knows that. */
 static bool in_order(const struct stream *s, enum plan_values values, uint64_t i, double *ret_value)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -312,8 +313,8 @@ static double on_grid(const struct stream *s, uint64_t i, double declared)
 	return is_inside(b, v) ? v : declared;
 }
 
-/* A value of PLAN_HALVES. One of four is a prime or 1 over a power of two, so that x, 8x and 10x are often integers or halves. No number
- * is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. The others have eleven bits. */
+/* A value of PLAN_HALVES. One of four is a prime or 1 over a power of two, so that x, 8x and 10x are often integers or halves. No
+ * number is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. The others have eleven bits. */
 static double few_bits(const struct stream *s, uint64_t i, double declared)
 {
 	static const unsigned char primes[] = { 1, 1, 1, 17, 19, 23, 29, 31 };
@@ -486,7 +487,8 @@ static uint64_t few_below(const struct stream *s, uint64_t i)
 	return base + (x >= range ? x : best);
 }
 
-/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are uniform. */
+/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are
+ * uniform. */
 static uint64_t any_integer(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
 {
 	unsigned bits = (unsigned)(8 * dtype_size(s->buffer->type));
@@ -530,8 +532,8 @@ static uint64_t square_near(uint64_t most, uint64_t drawn)
 	return root * root;
 }
 
-/* A number of PLAN_NUMBERS. Arrays draw the same kind at the same place, and neighbours of one kind. A range that the array can hold
- * as a whole, it does. */
+/* A number of PLAN_NUMBERS. Arrays draw the same kind at the same place, and neighbours of one kind. A range that the array can
+ * hold as a whole, it does. */
 static uint64_t number(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
 {
 	uint64_t count = s->rows * s->columns, own = salted(s, AGAIN, i), drawn = stream_random(stream_mix(s->seed + PLACE), i);
@@ -560,9 +562,9 @@ static uint64_t one_segment(const struct stream *s, uint64_t i)
 	return (uint64_t)(int64_t)(column < cut ? s->lo : s->lo + s->width - 1);
 }
 
-/* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one long
- * chain, and so are edges between two such arrays, or in the rows of one. Every other longer row holds the same numbers in all arrays,
- * but further on in some. */
+/* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one
+ * long chain, and so are edges between two such arrays, or in the rows of one. Every other longer row holds the same numbers in all
+ * arrays, but further on in some. */
 static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 {
 	uint64_t count = s->rows * s->columns, part = i / ((count + LADDERS - 1) / LADDERS), row = i / s->columns,

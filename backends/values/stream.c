@@ -73,8 +73,8 @@ uint64_t stream_permuted(uint64_t key, uint64_t count, uint64_t i)
 	while (bits < 63 && UINT64_C(1) << bits < count)
 		bits++;
 	uint64_t mask = (UINT64_C(1) << bits) - 1;
-	/* Each step is a bijection of the numbers below 2^bits; those beyond count go round again (cycle walking: Black and Rogaway,
-	 * "Ciphers with arbitrary finite domains", CT-RSA 2002). */
+	/* Each step is a bijection of the numbers below 2^bits; those beyond count go round again (cycle walking: Black and
+	 * Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002). */
 	do {
 		for (uint64_t k = 0; k < 4; k++) {
 			i = (i * (stream_random(key, 2 * k) | 1) + stream_random(key, 2 * k + 1)) & mask;

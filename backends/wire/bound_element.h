@@ -1,5 +1,6 @@
-/* bound_element: the bound of one element of an output: the arithmetic of core/judge/bound.c, which the judge's device kernels compile, too.
- * Therefore it is C17 and C++ alike. docs/judging.md derives it. Numbers are in units of the output; u is a unit roundoff. */
+/* bound_element: the bound of one element of an output: the arithmetic of core/judge/bound.c, which the judge's device kernels
+ * compile, too. Therefore it is C17 and C++ alike. docs/judging.md derives it. Numbers are in units of the output; u is a unit
+ * roundoff. */
 #ifndef PEAKD_BACKENDS_WIRE_BOUND_ELEMENT_H
 #define PEAKD_BACKENDS_WIRE_BOUND_ELEMENT_H
 
@@ -175,9 +176,9 @@ BOUND_INLINE double bound_median(float *x, int n)
 	return n ? (double)x[n / 2] : 0;
 }
 
-/* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes that of
- * its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y, of those that moved
- * where some did: beside a mask's -1e9, which never moves, errors are no larger than elsewhere. */
+/* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes
+ * that of its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y, of
+ * those that moved where some did: beside a mask's -1e9, which never moves, errors are no larger than elsewhere. */
 BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
 {
 	float sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];

@@ -1,5 +1,5 @@
-/* plan_buffer: one buffer of a plan, and what it is filled with. A part of plan.h, which every other file includes; alone it is what
- * the judge's CUDA kernels know of plans (gpu/judge_kernels.cu), so it is C and C++. */
+/* plan_buffer: one buffer of a plan, and what it is filled with. A part of plan.h, which every other file includes; alone it is
+ * what the judge's CUDA kernels know of plans (gpu/judge_kernels.cu), so it is C and C++. */
 #ifndef PEAKD_BACKENDS_WIRE_PLAN_BUFFER_H
 #define PEAKD_BACKENDS_WIRE_PLAN_BUFFER_H
 

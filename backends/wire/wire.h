@@ -361,8 +361,8 @@ struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 struct wire_races { uint32_t run; uint64_t seed; };
 struct wire_raced { char *finding; /* the first race; "" none */ };
 
-/* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted; sectors
- * have 32 bytes, passes go over 32 banks of 4 bytes. 20 fields: one row of a profile. */
+/* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted;
+ * sectors have 32 bytes, passes go over 32 banks of 4 bytes. 20 fields: one row of a profile. */
 struct wire_launch_count {
 	char *kernel;
 	uint64_t groups, counted;     /* of the launch; interpreted */

@@ -1,5 +1,5 @@
-/* wire_message: the tables of the messages in wire.h: one row a field, or a run of like fields, in wire order. A row says which values its
- * fields may have; what involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
+/* wire_message: the tables of the messages in wire.h: one row a field, or a run of like fields, in wire order. A row says which
+ * values its fields may have; what involves several fields is checked behind the table. Another row needs another WIRE_VERSION. */
 #include "backends/wire/wire.h"
 
 #include <math.h>

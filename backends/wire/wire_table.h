@@ -106,7 +106,8 @@ struct wire_table {
 #define WIRE_GRID(type, m, most) WIRE_EACH_AS(type, m, m[0][0], most)
 /* Members from `first` to `last` that follow each other in the struct and have one type. */
 #define WIRE_RUN_OF(type, first, last, most) \
-	{ .name = #first, .kind = WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, first)), .offset = offsetof(struct type, first), \
+	{ .name = #first, .kind = WIRE_IS_NUMBER, .number = WIRE_NUMBER_OF(WIRE_MEMBER(type, first)), \
+	  .offset = offsetof(struct type, first), \
 	  .count = (offsetof(struct type, last) + sizeof WIRE_MEMBER(type, last) - offsetof(struct type, first)) / \
 	           sizeof WIRE_MEMBER(type, first), .high = (most) }
 #define WIRE_RUN(type, first, last) WIRE_RUN_OF(type, first, last, 0)
@@ -114,7 +115,8 @@ struct wire_table {
 #define WIRE_CHARS(type, m) \
 	{ .name = #m, .kind = WIRE_IS_CHARS, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
 #define WIRE_HASH(type, m) \
-	{ .name = #m, .kind = WIRE_IS_CHARS, .hash = true, .offset = offsetof(struct type, m), .count = sizeof WIRE_MEMBER(type, m) }
+	{ .name = #m, .kind = WIRE_IS_CHARS, .hash = true, .offset = offsetof(struct type, m), \
+	  .count = sizeof WIRE_MEMBER(type, m) }
 #define WIRE_BYTES(type, m, n) WIRE_ROW(type, m, WIRE_IS_BYTES, .length = offsetof(struct type, n))
 #define WIRE_LENT(type, m, n) WIRE_ROW(type, m, WIRE_IS_LENT, .length = offsetof(struct type, n))
 #define WIRE_STRUCT(type, m, table) WIRE_ROW(type, m, WIRE_IS_STRUCT, .of = (table))

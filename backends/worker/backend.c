@@ -48,8 +48,8 @@ void backend_sandbox_needs(enum sandbox_role role, struct sandbox_needs *ret_nee
 	*ret_needs = (struct sandbox_needs){ .read_count = 0 };
 	/* NVRTC opens headers whenever code includes them; a device's facts name NVRTC's version. */
 	if (cuda_library_nvrtc(&rtc, NULL) == 0) {
-		/* NVRTC opens this library at its first compilation, by name alone: ld.so would look for it where the sandbox forbids.
-		 * A library of that name that is already loaded is used as it is. */
+		/* NVRTC opens this library at its first compilation, by name alone: ld.so would look for it where the sandbox
+		 * forbids. A library of that name that is already loaded is used as it is. */
 		char real[PATH_MAX];
 		const char *end = realpath(rtc.path, real) ? strrchr(real, '/') : NULL;
 		char *name = mem_fmt("libnvrtc-builtins.so.%d.%d", rtc.version_major, rtc.version_minor);

@@ -28,7 +28,8 @@ struct fill_choice;
 /* What a backend can do to buffers without the host: gpu/judge.c. All errors as below. */
 struct backend_resident {
 	const char *source; /* of the kernels, for compile */
-	/* The compiled kernels; once per process, before all others but share. Without bytes: -ERR_NOT_FOUND when it has none yet. */
+	/* The compiled kernels; once per process, before all others but share. Without bytes: -ERR_NOT_FOUND when it has none
+	 * yet. */
 	int (*load)(struct backend_device *device, const void *binary, size_t len, struct err *e);
 	/* Names the allocation that holds a buffer, for another process. */
 	int (*share)(struct backend_run *run, unsigned buffer, struct wire_share *ret_share, struct err *e);
@@ -95,8 +96,8 @@ struct backend {
 	 * that it holds nothing of the next. WIRE_UNRESET is WIRE_HOT where only inout is restored. ret_ns: device time
 	 * per execution (events, timestamps). */
 	int (*execute)(struct backend_run *run, uint32_t times, enum wire_cache cache, uint64_t *ret_ns, struct err *e);
-	/* Where the device is the CPU: the next WIRE_HOT and WIRE_UNRESET executions tell this process's processor time, which other
-	 * load does not lengthen. Ignored elsewhere; NULL: the same. */
+	/* Where the device is the CPU: the next WIRE_HOT and WIRE_UNRESET executions tell this process's processor time, which
+	 * other load does not lengthen. Ignored elsewhere; NULL: the same. */
 	void (*use_cpu_time)(struct backend_run *run, bool on);
 	/* One cold execution; ret_ns gets the device time of each operation of the plan. */
 	int (*split)(struct backend_run *run, uint64_t *ret_ns, struct err *e);

@@ -7,8 +7,8 @@
  * at stderr before any vendor library is loaded, says hello, then serves until the daemon closes. Returns the exit
  * status. */
 int worker_main(void);
-/* `peakd worker -- [+] PROGRAM ARGUMENT…`: becomes this program in a sandbox (sandbox_exec; +: one that may start compilers). Returns
- * the exit status when that fails, with the reason on stderr. */
+/* `peakd worker -- [+] PROGRAM ARGUMENT…`: becomes this program in a sandbox (sandbox_exec; +: one that may start compilers).
+ * Returns the exit status when that fails, with the reason on stderr. */
 int worker_become(const char *const *argv);
 
 #endif

@@ -1,5 +1,5 @@
-/* advice: micro-profiling tools: rules of an expert, each a small Markdown file that says for which class of kernels it asks, when it
- * speaks, what its evidence is, two sentences of guidance, and which transformations it suggests:
+/* advice: micro-profiling tools: rules of an expert, each a small Markdown file that says for which class of kernels it asks, when
+ * it speaks, what its evidence is, two sentences of guidance, and which transformations it suggests:
  *
  *     ---
  *     class: memory, latency
@@ -10,9 +10,9 @@
  *     ---
  *     Neighbouring threads read places that are far apart. Let ...
  *
- * {limiter} is what limits the occupancy; gain: (1 where it is missing) reckons how many times faster at most, and only orders what is
- * said. First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides shipped ones of the
- * same name. Called by core/measure/profile and by `peakd profile --list-tools`. */
+ * {limiter} is what limits the occupancy; gain: (1 where it is missing) reckons how many times faster at most, and only orders what
+ * is said. First the class of a kernel is found, then the tools that fit it are asked. A user's folder adds tools, and hides
+ * shipped ones of the same name. Called by core/measure/profile and by `peakd profile --list-tools`. */
 #ifndef PEAKD_CORE_ADVISE_ADVICE_H
 #define PEAKD_CORE_ADVISE_ADVICE_H
 

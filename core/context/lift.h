@@ -1,6 +1,6 @@
 /* lift: a context that computes the same in double. Its code has `double` wherever the context has a narrower type, its arrays of
- * narrower floats are arrays of f64, and their values are still rounded to the declared type first. Its outputs are what judges take
- * for exact (core/judge/truth.c); host.c widens the plan that its host code records.
+ * narrower floats are arrays of f64, and their values are still rounded to the declared type first. Its outputs are what judges
+ * take for exact (core/judge/truth.c); host.c widens the plan that its host code records.
  *
  * An array whose bits the code reads (asuint, packed halves) keeps its type, and only what is computed from it is double. */
 #ifndef PEAKD_CORE_CONTEXT_LIFT_H

@@ -328,8 +328,8 @@ static void serve(struct engine *g, struct ticket *t)
 	free(job);
 }
 
-/* What the last daemon left: running jobs become interrupted, queued ones are queued again, in the order in which they were asked for.
- */
+/* What the last daemon left: running jobs become interrupted, queued ones are queued again, in the order in which they were asked
+ * for. */
 static int recover(struct engine *g, struct err *e)
 {
 	struct db *db;

@@ -45,8 +45,8 @@ struct engine_config {
 	void *user;
 	const struct span_sink *spans; /* who collects them; NULL: nobody */
 	unsigned threads;              /* jobs at once; 0: 16 */
-	bool later; /* of a bundle (drain.h): runs jobs that are kept for another machine, one at once for each device that they name,
-				    * in the order of their rows; resumes interrupted ones */
+	bool later; /* of a bundle (drain.h): runs jobs that are kept for another machine, one at once for each device that they
+		     * name, in the order of their rows; resumes interrupted ones */
 };
 
 /* Marks what an earlier daemon left running as interrupted, queues what was queued, and starts the threads. */

@@ -40,7 +40,7 @@ void foreign_write(const struct foreign *results, struct buf *out);
 void foreign_shorten(struct foreign *results, size_t most);
 void foreign_fini(struct foreign *results);
 
-/* --- rows of a checkpoint (foreign_take.c) ------------------------------------------------------------------------------------- */
+/* --- rows of a checkpoint (foreign_take.c) ---------------------------------------------------------------------------------- */
 
 struct db;
 

@@ -116,7 +116,7 @@ struct work_known {
  * of Markdown (work_known.c); free(), NULL: nothing is known. */
 int work_known_text(const struct work *w, struct db *db, const struct work_known *k, char **ret_text, struct err *e);
 
-/* --- one question to a model beside the passes of a transformation: reviews and plans (work_ask.c); an exchange of the job ------- */
+/* --- one question to a model beside the passes of a transformation: reviews and plans (work_ask.c); an exchange of the job -- */
 
 /* All borrowed. */
 struct work_question {
@@ -135,7 +135,7 @@ struct work_asked {
 /* *ret_answer: free(). Adds to *io_asked. Errors as of struct model's ask. */
 int work_ask(struct engine_job *job, const struct work_question *q, char **ret_answer, struct work_asked *io_asked, struct err *e);
 
-/* --- what a tune found, timed in pairs, so that every ratio that is shown later has been measured (work_pairs.c) ------------------ */
+/* --- what a tune found, timed in pairs, so that every ratio that is shown later has been measured (work_pairs.c) ------------ */
 
 struct work_pairs_request {
 	const struct lineage *l;

@@ -20,7 +20,8 @@ enum { POISON = 0xFF, BLOCK = 5, BLOCKS_MIN = 4, BLOCKS_MAX = 16, TRIES = 4, FLU
 
 struct request {
 	struct work_subject subject;
-	char *sizes; /* execution parameters, with ';' between; where tuning parameters are missing the best are taken; NULL: every declared size */
+	char *sizes; /* execution parameters, with ';' between; where tuning parameters are missing the best are taken; NULL: every
+			declared size */
 };
 
 static const struct layout_field request_fields[] = {
@@ -95,7 +96,7 @@ static const struct layout_field result_fields[] = {
 };
 static const struct layout result_layout = { "pytorch result", sizeof(struct result), result_fields };
 
-/* --- the speed of light -------------------------------------------------------------------------------------------------------- */
+/* --- the speed of light ----------------------------------------------------------------------------------------------------- */
 
 /* Inputs in half precision may go through tensor cores, whatever the kernel does. */
 static const char *pipe_of(const struct spec *spec, const struct ceilings *list)
@@ -123,7 +124,7 @@ static void measure_light(const struct spec *spec, const struct params *params, 
 	s->light_ns = fmax(compute, memory) * 1e9; /* fmax passes over the one that is not known */
 }
 
-/* --- in turns -------------------------------------------------------------------------------------------------------------------- */
+/* --- in turns --------------------------------------------------------------------------------------------------------------- */
 
 struct turns {
 	struct trial *t;
@@ -192,7 +193,7 @@ static int take_turns(struct turns *x, unsigned way, struct err *e)
 	return rc;
 }
 
-/* --- one size ---------------------------------------------------------------------------------------------------------------------- */
+/* --- one size --------------------------------------------------------------------------------------------------------------- */
 
 struct beside {
 	struct engine_job *job;
@@ -320,7 +321,7 @@ static int run_size(struct beside *b, const struct params *params, struct size *
 	return rc < 0 ? err_wrap(e, "%s", s->size) : 0;
 }
 
-/* --- the job ------------------------------------------------------------------------------------------------------------------------- */
+/* --- the job ---------------------------------------------------------------------------------------------------------------- */
 
 /* "n=64 BX=32" as it is; "n=64" with the best that is known here. */
 static int best_of(struct beside *b, const char *text, struct params **ret_params, struct err *e)

@@ -58,8 +58,8 @@ struct tuned_size {
 	int64_t tried, space; /* configurations: tried, of the valid ones */
 	int64_t pruned, refused, wrong, broken, timed, resumed;
 	struct work_library library;
-	struct speed
-		speed; /* in pairs, over baseline and parent, as it is recorded at the end; of several sizes together: of the first */
+	struct speed speed; /* in pairs, over baseline and parent, as it is recorded at the end; of several sizes together: of the
+			       first */
 	double rse;    /* relative standard error of the winner's samples */
 	int64_t samples; /* negative: no final timing */
 	int64_t run;     /* measurement run */

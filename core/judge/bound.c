@@ -162,7 +162,8 @@ static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 
 /* --- records ---------------------------------------------------------------------------------------------------------------- */
 
-/* How many elements a record has, where its fields differ in size: those of one remainder are 16 times as large as others. 1: no record. */
+/* How many elements a record has, where its fields differ in size: those of one remainder are 16 times as large as others. 1: no
+ * record. */
 static uint32_t find_fields(const struct making *m)
 {
 	enum { ALL = 840 /* a multiple of every number up to BOUND_FIELDS */, LEAST = 256, OCTAVES = 4 };

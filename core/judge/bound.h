@@ -16,7 +16,8 @@ struct bound_rules {
 	double sums;    /* unit roundoff of permitted arithmetic */
 	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
 	double terms;   /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
-	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no account */
+	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
+			 * account */
 	bool rough;     /* the truth was computed no more exactly than candidates are */
 	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
@@ -52,13 +53,14 @@ struct bound_summary {
 	double size;           /* sqrt(Σbound²/Σy²) over judged elements */
 };
 
-/* For outputs that stay on the device (core/workers/resident.h), in parts: what all elements share, once the largest finite |y*| that
- * the type holds is known; and the summary of what was counted over n elements, without `capped`. */
+/* For outputs that stay on the device (core/workers/resident.h), in parts: what all elements share, once the largest finite |y*|
+ * that the type holds is known; and the summary of what was counted over n elements, without `capped`. */
 struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *rules, double amplitude, bool has_baseline);
 void bound_limits_reach(struct bound_limits *io_limits, double most);
 void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *ret_summary);
 
-/* How many of n elements may be off, where rounding turned `moved` over: a few more, which it turned by luck; never a large part. */
+/* How many of n elements may be off, where rounding turned `moved` over: a few more, which it turned by luck; never a large
+ * part. */
 uint64_t bound_forgiven(uint64_t moved, size_t n);
 
 /* Adds what one perturbed truth (of the same type) moved. */
@@ -67,8 +69,8 @@ void bound_add_moved(const struct bound_output *o, const void *perturbed);
 void bound_add_absorbed(const struct bound_output *o, const void *large);
 /* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
 enum dtype bound_wanted_type(enum dtype type);
-/* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is infinite
- * where nothing can be judged. */
+/* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is
+ * infinite where nothing can be judged. */
 void bound_make(const struct bound_output *o, const struct bound_rules *rules, void *ret_values, void *ret_bounds,
 		uint8_t *ret_causes, struct bound_summary *ret_summary);
 

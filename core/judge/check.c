@@ -92,8 +92,8 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	return text;
 }
 
-/* Honest formulas turn infinities of the reference into NaN (infinity minus infinity). That is loud. Neither a number in place of NaN or
- * infinity is excused, nor one of those in place of a number: a mask that multiplies does not mask. */
+/* Honest formulas turn infinities of the reference into NaN (infinity minus infinity). That is loud. Neither a number in place of
+ * NaN or infinity is excused, nor one of those in place of a number: a mask that multiplies does not mask. */
 static bool is_loud(const struct reference_output *o, const struct wire_compared *c)
 {
 	uint64_t most = c->ref_nan > c->elements / 4 ? c->ref_nan : c->elements / 4;

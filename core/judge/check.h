@@ -73,7 +73,8 @@ struct evidence {
 };
 /* Adds a row of evidence of which the caller has filled in what was found: sets the rest. Its texts are borrowed. */
 int check_evidence(const struct evidence *to, const struct params *params, struct validation *io_row, struct err *e);
-/* The evidence row. size_kind: "input" or "check". ret_row may be NULL. A wrong or crashed configuration also refutes the checkpoint. */
+/* The evidence row. size_kind: "input" or "check". ret_row may be NULL. A wrong or crashed configuration also refutes the
+ * checkpoint. */
 int check_record(const struct evidence *to, const struct params *params, const char *size_kind, uint64_t seed,
 		 const struct check *c, int64_t *ret_row, struct err *e);
 

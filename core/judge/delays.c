@@ -83,8 +83,8 @@ int delays_insert(const struct context *ctx, struct context **ret_ctx, char **re
 	size_t count = 0;
 	struct context *half = NULL;
 	char *inserted = insert(context_region(ctx, REGION_MACROS), &count);
-	/* Its length is drawn from the clock; a macro does not expand itself, so each calls the function that it hides. The last line gives
-	 * the region its own line numbers back. */
+	/* Its length is drawn from the clock; a macro does not expand itself, so each calls the function that it hides. The last
+	 * line gives the region its own line numbers back. */
 	char *macros = mem_fmt("%s%s", embedded_file("core/judge/delays.cu"), inserted),
 	     *device = insert(context_region(ctx, REGION_DEVICE), &count);
 	int rc = 0;

@@ -311,17 +311,18 @@ struct reply {
 	int64_t took_ns;
 };
 
-/* Asks every program of the list; `take` gets each reply, and may take its name. */
-static int ask_all(const struct eval *ev, const struct external_subject *s, const char *list, const char *what,
-		   void (*take)(void *all, struct reply *r), void *all, struct err *e)
+/* Asks every validator, or else every evaluator; `take` gets each reply, and may take its name. */
+static int ask_all(const struct eval *ev, const struct external_subject *s, bool validate, void (*take)(void *all, struct reply *r),
+		   void *all, struct err *e)
 {
+	const char *list = ev->external == NULL ? NULL : validate ? ev->external->validators : ev->external->evaluators;
 	struct programs programs = { .count = 0 };
 	int64_t deadline = ev->external && ev->external->deadline_ns > 0 ? ev->external->deadline_ns : DEADLINE_NS;
 	char *question = NULL;
 	int rc = 0;
 	list_programs(list, &programs);
 	if (programs.count)
-		rc = ask(s, what, &question, e);
+		rc = ask(s, validate ? "validate" : "evaluate", &question, e);
 	for (size_t i = 0; rc == 0 && i < programs.count; i++) {
 		struct reply r = { .ctx = s->ctx, .name = name_of(programs.at[i]), .out = BUF_INIT };
 		int64_t start = clock_now();
@@ -364,7 +365,7 @@ static void take_answer(void *arg, struct reply *r)
 int external_validate(const struct eval *ev, const struct external_subject *s, struct external_answers *ret_answers, struct err *e)
 {
 	struct external_answers all = { .count = 0 };
-	int rc = ask_all(ev, s, ev->external ? ev->external->validators : NULL, "validate", take_answer, &all, e);
+	int rc = ask_all(ev, s, true, take_answer, &all, e);
 	if (rc < 0)
 		external_answers_fini(&all);
 	else
@@ -397,7 +398,7 @@ static void take_metrics(void *arg, struct reply *r)
 int external_evaluate(const struct eval *ev, const struct external_subject *s, struct external_metrics *ret_metrics, struct err *e)
 {
 	struct external_metrics all = { .count = 0 };
-	int rc = ask_all(ev, s, ev->external ? ev->external->evaluators : NULL, "evaluate", take_metrics, &all, e);
+	int rc = ask_all(ev, s, false, take_metrics, &all, e);
 	if (rc < 0)
 		external_metrics_fini(&all);
 	else

@@ -1,6 +1,6 @@
-/* oracle: see oracle.h. One question is a line of JSON and the inputs' bytes on the process's stdin; the answer is a line of JSON and the
- * outputs' bytes on its stdout (docs/import.md). oracle.py is the other side. A process that answered waits for the next question about the
- * same code; questions about other code get a process of their own. */
+/* oracle: see oracle.h. One question is a line of JSON and the inputs' bytes on the process's stdin; the answer is a line of JSON
+ * and the outputs' bytes on its stdout (docs/import.md). oracle.py is the other side. A process that answered waits for the next
+ * question about the same code; questions about other code get a process of their own. */
 #include "core/judge/oracle.h"
 
 #include <errno.h>
@@ -85,7 +85,7 @@ void oracle_answer_fini(struct oracle_answer *a)
 	*a = (struct oracle_answer){ .count = 0 };
 }
 
-/* --- processes ------------------------------------------------------------------------------------------------------------------ */
+/* --- processes -------------------------------------------------------------------------------------------------------------- */
 
 const char *oracle_python(void)
 {
@@ -174,7 +174,7 @@ static void keep_idle(struct oracle *o, struct running *take_running)
 	running_end(&gone, NULL);
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------------------------------------ */
+/* --- bytes ------------------------------------------------------------------------------------------------------------------ */
 
 struct transfer {
 	struct running *r;
@@ -226,7 +226,7 @@ static int receive(const struct transfer *t, void *to, size_t len, struct err *e
 	return 0;
 }
 
-/* --- question and answer ------------------------------------------------------------------------------------------------------------ */
+/* --- question and answer ---------------------------------------------------------------------------------------------------- */
 
 static enum dtype type_of(const struct oracle_question *q, const struct plan_buffer *b)
 {
@@ -296,7 +296,8 @@ static char *question_line(const struct oracle_question *q, const char *ask, jso
 	return line;
 }
 
-/* Rows without padding, as Python sees them. In double they are still rounded to the declared type first, and perturbed afterwards. */
+/* Rows without padding, as Python sees them. In double they are still rounded to the declared type first, and perturbed
+ * afterwards. */
 static int send_inputs(const struct oracle_question *q, const struct transfer *t, struct err *e)
 {
 	struct fill_choice choice = { q->input->seed, q->input->values, q->input->perturbation, q->input->amplitude };
@@ -411,7 +412,7 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 	return rc;
 }
 
-/* --- timing --------------------------------------------------------------------------------------------------------------------------- */
+/* --- timing ----------------------------------------------------------------------------------------------------------------- */
 
 const char *const oracle_ways[ORACLE_WAYS] = { "eager", "compile", "max-autotune" };
 

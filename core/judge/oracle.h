@@ -1,6 +1,6 @@
-/* oracle: asks an imported problem's own Python code (a ```python reference fence) what its outputs are, in a sandboxed process of its
- * own, as docs/import.md describes. truth.c decides with it whether the code runs in double; reference_make.c takes its answers for the
- * right outputs. The candidate's process never sees any of this. */
+/* oracle: asks an imported problem's own Python code (a ```python reference fence) what its outputs are, in a sandboxed process of
+ * its own, as docs/import.md describes. truth.c decides with it whether the code runs in double; reference_make.c takes its answers
+ * for the right outputs. The candidate's process never sees any of this. */
 #ifndef PEAKD_CORE_JUDGE_ORACLE_H
 #define PEAKD_CORE_JUDGE_ORACLE_H
 
@@ -40,8 +40,8 @@ struct oracle_answer {
 	char *by; /* what computed it: "torch 1.13.1 on the CPU, in double"; owned */
 };
 
-/* -ERR_INTERNAL with the Python error in one line, -ERR_TIMEOUT, -ERR_CRASH, -ERR_UNSUPPORTED where Python or torch is missing, with what
- * to install; -ERR_CANCELLED. */
+/* -ERR_INTERNAL with the Python error in one line, -ERR_TIMEOUT, -ERR_CRASH, -ERR_UNSUPPORTED where Python or torch is missing,
+ * with what to install; -ERR_CANCELLED. */
 int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_answer *ret_answer, struct err *e);
 void oracle_answer_fini(struct oracle_answer *a);
 
@@ -51,8 +51,9 @@ enum { ORACLE_WAYS = 3 };
 /* How it is run: "eager", "compile", "max-autotune". */
 extern const char *const oracle_ways[ORACLE_WAYS];
 
-/* Sends code and inputs (q->in_double is false) and warms every way up, which compiles the module: seconds to minutes, on the device that
- * the caller leases. device: "cpu", or as torch names it, "cuda:0". flush: bytes that are written before each sample. Errors as above. */
+/* Sends code and inputs (q->in_double is false) and warms every way up, which compiles the module: seconds to minutes, on the
+ * device that the caller leases. device: "cpu", or as torch names it, "cuda:0". flush: bytes that are written before each sample.
+ * Errors as above. */
 int oracle_timer_begin(const struct oracle_question *q, const char *device, size_t flush, struct oracle_timer **ret_timer,
 		       struct err *e);
 /* What ran it: "torch 2.11.0 on NVIDIA H200". Borrowed. */

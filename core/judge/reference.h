@@ -1,5 +1,6 @@
 /* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference`
- * block) are computed in a process of their own and kept, together with a bound for every element. check.c reads them; suite.c and validate.c have them computed ahead. */
+ * block) are computed in a process of their own and kept, together with a bound for every element. check.c reads them; suite.c and
+ * validate.c have them computed ahead. */
 #ifndef PEAKD_CORE_JUDGE_REFERENCE_H
 #define PEAKD_CORE_JUDGE_REFERENCE_H
 
@@ -32,8 +33,8 @@ struct reference_output {
 	uint8_t *causes;        /* enum bound_cause of each element's bound; owned; NULL when resident */
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
 	double jump;
-	uint64_t
-		overflows; /* elements where the baseline is not finite, though the truth is: a candidate may overflow in as many others */
+	uint64_t overflows; /* elements where the baseline is not finite, though the truth is: a candidate may overflow in as many
+			       others */
 	double tolerance;  /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
 	bool repeats;      /* equal values have equal rounding errors, whose mean is not zero */
 	bool other_values; /* than declared: what overflows may be NaN in place of infinity */

@@ -21,8 +21,8 @@ enum {
 	POISON = 0xFF,
 	UNMOVED_MOST = 4 /* elements that may be off where nothing is perturbed */
 };
-/* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by far
- * more than its own rounding. */
+/* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by
+ * far more than its own rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
@@ -47,7 +47,8 @@ struct making {
 	struct truth truth;
 	struct reference *r;
 	struct raw *raw; /* one an output */
-	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays are */
+	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays
+			    are */
 	double amplitude;
 	struct oracle_answer answer; /* the oracle's to the last execution */
 };
@@ -66,7 +67,8 @@ static int64_t timeout_of(const struct making *m)
 	return round_is_all_integers(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
-/* Where some inputs move alike, only their fill knows which; all others are perturbed by the oracle itself, in the same exchange. */
+/* Where some inputs move alike, only their fill knows which; all others are perturbed by the oracle itself, in the same
+ * exchange. */
 static bool oracle_moves(const struct making *m)
 {
 	enum plan_values v = m->q->values;
@@ -130,8 +132,8 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	const struct reference_output *o = &m->r->outputs[k];
 	int64_t last = o->dims[o->rank - 1];
-	/* Other values than the declared ones may alternate between rows of inputs, which are no fields of the output. On the host the
-	 * values themselves tell fields. */
+	/* Other values than the declared ones may alternate between rows of inputs, which are no fields of the output. On the host
+	 * the values themselves tell fields. */
 	unsigned fields = m->q->values != PLAN_DECLARED                           ? 1
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
@@ -438,8 +440,8 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 	return -ERR_INTERNAL;
 }
 
-/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. Nor can values that inputs may be
- * rounded away from. */
+/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. Nor can values that inputs may
+ * be rounded away from. */
 static int refuse_values(const struct making *m, struct err *e)
 {
 	for (size_t k = 0; m->q->values == PLAN_SPECIAL && k < m->r->output_count; k++) {
@@ -576,7 +578,8 @@ static int look_at_plan(struct making *m, struct err *e)
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
-	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN, too. */
+	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN,
+	 * too. */
 	double u = spec_roundoff_inputs(m->spec);
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		if (plan->buffers[i].role == PLAN_SCRATCH)

@@ -107,7 +107,8 @@ static void end_report(struct sanitize_log *log, struct report *r)
 	struct sanitize_finding f = { .what = NULL };
 	if (r->what == NULL)
 		return;
-	/* "matmul(float *, int)+0x1a0 in device:12", "0x160 in device:12:matmul(float *)" and older "0x00000160 in device:12:matmul". */
+	/* "matmul(float *, int)+0x1a0 in device:12", "0x160 in device:12:matmul(float *)" and older "0x00000160 in
+	 * device:12:matmul". */
 	const char *place = r->place;
 	const char *in = place ? strstr(place, " in ") : NULL;
 	const char *colon = in ? strchr(in + 4, ':') : NULL;
@@ -178,7 +179,8 @@ static void read_line(struct sanitize_log *log, struct report *r, const char *te
 		if (log->failure == NULL)
 			log->failure = mem_str(words);
 	} else if (begins(words, beginnings, MEM_COUNT(beginnings))) {
-		/* The first line of a race names a place itself: "Race reported between Write access at sum(int *)+0x250 in device:16". */
+		/* The first line of a race names a place itself: "Race reported between Write access at sum(int *)+0x250 in
+		 * device:16". */
 		end_report(log, r);
 		const char *at = strstr(words, " at ");
 		/* Potential hazards name an address there, not a place. */
@@ -398,8 +400,8 @@ static int try_one(struct course *c, const struct params *params, enum validatio
 	struct eval lines = *c->ev;
 	char *path = mem_fmt("%s/log.%%p", c->folder);
 	lines.line_info = true;
-	/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the sandbox
-	 * closes; what it compiles was compiled by another, sandboxed worker. */
+	/* Words in front of the worker. The sandbox is off: the tool reaches into the worker through files and sockets that the
+	 * sandbox closes; what it compiles was compiled by another, sandboxed worker. */
 	const char *const words[] = {
 		"env",  "PEAKD_SANDBOX=off", c->exe, "--tool",           c->q->tool, "--log-file",          path, "--print-limit",
 		"1000", "--show-backtrace",  "no",   "--launch-timeout", "60",       "--require-cuda-init", "no", NULL,

@@ -38,7 +38,8 @@ struct selftest_request {
 };
 
 /* Judges each file on the device of its backend. Without "each", every check is left out in turn, and the cheats that name it in
- * their line `Caught by:` must then pass: a check that no cheat needs is a wrong result. Negative only when the folder cannot be read or all was cancelled. */
+ * their line `Caught by:` must then pass: a check that no cheat needs is a wrong result. Negative only when the folder cannot be
+ * read or all was cancelled. */
 int selftest_run(const struct eval *ev, const struct selftest_request *request, struct selftest_counts *ret_counts, struct err *e);
 
 #endif

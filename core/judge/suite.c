@@ -199,8 +199,8 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	if (r->check.passed)
 		note(r, x->name, unfit);
 	if (r->check.passed && !unfit) {
-		/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the baseline's own
-		 * included. */
+		/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the
+		 * baseline's own included. */
 		const struct wire_compared *f = &r->check.figures;
 		double rms = f->ref_norm / sqrt((double)f->elements);
 		if (r->check.output && rms > 0)

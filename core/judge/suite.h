@@ -14,8 +14,8 @@ struct suite_request {
 	const char *without;       /* the check that is left out, to show what it catches; NULL: none. Only selftest sets it */
 };
 
-/* What begins a line of check.log about something that nobody could judge: "NAME: WHY" follows. What cannot go wrong here is no gap and
- * begins "not needed". */
+/* What begins a line of check.log about something that nobody could judge: "NAME: WHY" follows. What cannot go wrong here is no gap
+ * and begins "not needed". */
 #define SUITE_GAP "not judged "
 
 /* Prepares, executes, compares, releases. The first step that does not pass ends it and is the check; its reason names the step.

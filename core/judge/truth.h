@@ -1,6 +1,6 @@
-/* truth: what computes the exact outputs that candidates are judged by: an oracle (oracle.h) where the context has a Python reference,
- * else the `reference` block or the baseline, in double (core/context/lift.h) where that works. reference_make.c runs it, as it is and on
- * perturbed inputs. */
+/* truth: what computes the exact outputs that candidates are judged by: an oracle (oracle.h) where the context has a Python
+ * reference, else the `reference` block or the baseline, in double (core/context/lift.h) where that works. reference_make.c runs
+ * it, as it is and on perturbed inputs. */
 #ifndef PEAKD_CORE_JUDGE_TRUTH_H
 #define PEAKD_CORE_JUDGE_TRUTH_H
 
@@ -26,8 +26,8 @@ struct truth_memory *truth_memory_new(void);
 void truth_memory_free(struct truth_memory *memory);
 
 /* Chooses for a baseline, a device and the input sizes of `params`, which the baseline runs with. For the first time the lifted
- * code and the code as it is run on the declared values in `process`, which is the caller's meanwhile: they must agree but for rounding. Errors:
- * the code as it is does not run, or -ERR_CANCELLED. */
+ * code and the code as it is run on the declared values in `process`, which is the caller's meanwhile: they must agree but for
+ * rounding. Errors: the code as it is does not run, or -ERR_CANCELLED. */
 int truth_choose(struct truth_memory *memory, const struct reference_source *j, struct pool_worker *process,
 		 const struct params *params, struct truth *ret_truth, struct err *e);
 

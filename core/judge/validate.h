@@ -1,7 +1,8 @@
-/* validate: is a context right? Execution parameters are sampled over the baseline's declared sizes and all its check: sizes; each is
- * executed with secret values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the user's
- * own validators look at the first configuration of each size (external.h). Called for the validate tool, after every transformation
- * (through core/transform's judge), and for a tune's finalists. The summary names what the verdict does not cover (limits.h). */
+/* validate: is a context right? Execution parameters are sampled over the baseline's declared sizes and all its check: sizes; each
+ * is executed with secret values and compared with the baseline's outputs, and the domain is compared with the parent's. Then the
+ * user's own validators look at the first configuration of each size (external.h). Called for the validate tool, after every
+ * transformation (through core/transform's judge), and for a tune's finalists. The summary names what the verdict does not cover
+ * (limits.h). */
 #ifndef PEAKD_CORE_JUDGE_VALIDATE_H
 #define PEAKD_CORE_JUDGE_VALIDATE_H
 

@@ -1,5 +1,5 @@
-/* note: what an expert knows, as small Markdown files: which symptom a technique cures, on which devices, what it brought elsewhere, and
- * who says so:
+/* note: what an expert knows, as small Markdown files: which symptom a technique cures, on which devices, what it brought
+ * elsewhere, and who says so:
  *
  *     ---
  *     kind: locality

@@ -1,8 +1,8 @@
 /* draft: a first kernel context from an existing CUDA or HIP file. Regions come from its kernels and launches, inputs from their
  * parameters, the host's variables and its allocations. What the file leaves open becomes a question, which people or a model
  * answer with a line of `inputs:` (docs/context-format.md). The draft launches what the file launches: grid, block and arguments
- * are compared. What the draft cannot express is listed with its line, never dropped in silence. draft.py reads the file, so Python is
- * needed ($PEAKD_PYTHON, else python3). Called by core/jobs/work_draft and daemon/tools/draft. */
+ * are compared. What the draft cannot express is listed with its line, never dropped in silence. draft.py reads the file, so Python
+ * is needed ($PEAKD_PYTHON, else python3). Called by core/jobs/work_draft and daemon/tools/draft. */
 #ifndef PEAKD_CORE_PROBLEMS_DRAFT_H
 #define PEAKD_CORE_PROBLEMS_DRAFT_H
 

@@ -113,7 +113,8 @@ static int take(const struct draft_ask_request *q, const struct model_answer *an
 		if (make(q, &lines, &d, &why) < 0) {
 			*ret_complaint = mem_str(why.text);
 		} else {
-			/* Notes which lines are the model's, so that people look at them. Lines that others replaced are not in the draft. */
+			/* Notes which lines are the model's, so that people look at them. Lines that others replaced are not in the
+			 * draft. */
 			const char *model = answer->model ? answer->model : "";
 			for (size_t i = 0; i < lines.count; i++)
 				if (strstr(d.text, lines.at[i] + strspn(lines.at[i], " \t")))

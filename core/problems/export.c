@@ -137,7 +137,7 @@ static void describe_scalars(const struct plan *plan, struct buf *out)
 	}
 }
 
-/* --- device code: one text, and the parameters of each configuration ----------------------------------------------------------- */
+/* --- device code: one text, and the parameters of each configuration -------------------------------------------------------- */
 
 static void add_configurations(const struct export_request *q, struct buf *out)
 {
@@ -183,7 +183,7 @@ static void device_file(const struct export_request *q, const char *name, const 
 	add_file(files, mem_fmt("%s.%s", name, end), &text);
 }
 
-/* --- the library ---------------------------------------------------------------------------------------------------------------- */
+/* --- the library ------------------------------------------------------------------------------------------------------------ */
 
 static const char *c_type(enum dtype t)
 {

@@ -1,6 +1,6 @@
-/* export: a checkpoint as a library that runs anywhere: C source with the validated binaries inside, a header, a Python file for PyTorch
- * and CuPy, a check program, CMake, and the context itself. People ship kernels, not databases. Called by the workflow tool, which adds
- * what is JSON; the files are written by its client. docs/export.md says how each is used. */
+/* export: a checkpoint as a library that runs anywhere: C source with the validated binaries inside, a header, a Python file for
+ * PyTorch and CuPy, a check program, CMake, and the context itself. People ship kernels, not databases. Called by the workflow
+ * tool, which adds what is JSON; the files are written by its client. docs/export.md says how each is used. */
 #ifndef PEAKD_CORE_PROBLEMS_EXPORT_H
 #define PEAKD_CORE_PROBLEMS_EXPORT_H
 
@@ -48,8 +48,8 @@ char *export_name(const struct context *ctx);
  * files are the caller's (export_files_free). -ERR_UNSUPPORTED for what cannot be written as source, with the reason. */
 int export_request(const struct export_request *request, struct export_file **ret_files, size_t *ret_count, struct err *e);
 /* What the check program compares with: the baseline (its `reference` block where it has one) for the inputs of `params`, under the
- * first of its own configurations that host code accepts. Both are the caller's. Errors as space_new's and host_run's; -ERR_PRUNED when
- * no configuration is accepted. */
+ * first of its own configurations that host code accepts. Both are the caller's. Errors as space_new's and host_run's; -ERR_PRUNED
+ * when no configuration is accepted. */
 int export_reference(const struct context *root, const struct params *params, const struct facts *facts,
 		     struct context **ret_reference, struct params **ret_params, struct err *e);
 void export_files_free(struct export_file *files, size_t count);

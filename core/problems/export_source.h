@@ -21,8 +21,8 @@ void export_comment(struct buf *out, const char *lines);
 void export_defines(struct buf *out, const struct context *ctx, const struct params *params);
 /* The declarations of buffers and scalars that HLSL code uses by name. `half`: it needs true 16-bit types. */
 int export_hlsl_declare(const struct context *ctx, const struct plan *plan, struct buf *out, bool *ret_half, struct err *e);
-/* The cases as initialised C tables: binaries, then one struct peakd_library called `name`. -ERR_UNSUPPORTED for a table that is too
- * large to be source. */
+/* The cases as initialised C tables: binaries, then one struct peakd_library called `name`. -ERR_UNSUPPORTED for a table that is
+ * too large to be source. */
 int export_tables(const struct export_request *q, bool reference, const char *name, struct buf *out, struct err *e);
 /* The largest number of buffers, tensor maps and arguments that any case or its reference has, at least 1 each. */
 struct export_limits {

@@ -1,5 +1,6 @@
-/* application: what each application of a transformation brought: a checkpoint against its parent, by the newest proven pairwise timings of
- * both. Nothing is stored here: comparisons are the evidence, and a later refutation takes it away. Read by core/knowledge and core/jobs/work_known. */
+/* application: what each application of a transformation brought: a checkpoint against its parent, by the newest proven pairwise
+ * timings of both. Nothing is stored here: comparisons are the evidence, and a later refutation takes it away. Read by
+ * core/knowledge and core/jobs/work_known. */
 #ifndef PEAKD_CORE_RECORD_APPLICATION_H
 #define PEAKD_CORE_RECORD_APPLICATION_H
 

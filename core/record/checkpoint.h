@@ -61,7 +61,8 @@ int checkpoint_context(struct db *db, int64_t id, char **ret_canonical, struct e
 /* draft → accepted or failed, failed → draft or accepted, accepted → failed; else ERR_CONFLICT. The same state again is
  * fine. `note` replaces the old one unless NULL; "" leaves none. */
 int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, const char *note, struct err *e);
-/* One configuration was found wrong, by whatever job: the checkpoint fails with `why`. One that has failed keeps its first reason. */
+/* One configuration was found wrong, by whatever job: the checkpoint fails with `why`. One that has failed keeps its first
+ * reason. */
 int checkpoint_refute(struct db *db, int64_t id, const char *why, struct err *e);
 /* Where its line begins, the context that its outputs are judged by: the first parent's first parent and so on. */
 int checkpoint_root(struct db *db, int64_t id, int64_t *ret_root, struct err *e);

@@ -1,5 +1,6 @@
-/* decision: what an optimize job decided, why, and what came of it, one row each. The rows and the checkpoints are the whole state of
- * the search, so a job that was killed continues from them. Written by core/jobs/work_optimize; read by `peakd optimize explain`. */
+/* decision: what an optimize job decided, why, and what came of it, one row each. The rows and the checkpoints are the whole state
+ * of the search, so a job that was killed continues from them. Written by core/jobs/work_optimize; read by `peakd optimize
+ * explain`. */
 #ifndef PEAKD_CORE_RECORD_DECISION_H
 #define PEAKD_CORE_RECORD_DECISION_H
 
@@ -76,8 +77,8 @@ int decision_add(struct db *db, struct decision *d, struct err *e);
 int decision_save(struct db *db, const struct decision *d, struct err *e);
 /* All of the search that a job began or continued, in order; each row's `search` is the job that began it. decision_list_fini. */
 int decision_list(struct db *db, const char *job, struct decision_list *ret_list, struct err *e);
-/* The job that has the right to decide in a search before this one has: it began the search, or was asked earlier to continue it, and has
- * not ended. NULL: none; free(). */
+/* The job that has the right to decide in a search before this one has: it began the search, or was asked earlier to continue it,
+ * and has not ended. NULL: none; free(). */
 int decision_rival(struct db *db, const char *search, const char *job, char **ret_rival, struct err *e);
 /* The optimize job that decided last about a checkpoint or made it; NULL: none. free(). */
 int decision_search_of(struct db *db, int64_t checkpoint, char **ret_search, struct err *e);

@@ -201,8 +201,8 @@ int query_next(struct query *q, struct err *e)
 	}
 	struct err why = ERR_INIT;
 	int rc = query_error(q->db, q->rc, q->name, &why);
-	/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it is
-	 * refused (query_begin), and says why, even when the caller ignored the first failure. */
+	/* After some failures (a full disk, an error of reading) SQLite ends the whole transaction by itself. What comes next in it
+	 * is refused (query_begin), and says why, even when the caller ignored the first failure. */
 	struct db *db = q->db;
 	if (db->depth > 0 && db->lost == NULL && sqlite3_get_autocommit(db->sql))
 		db->lost = mem_str(why.text);

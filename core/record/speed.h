@@ -1,5 +1,6 @@
-/* speed: how many times as fast a checkpoint's configuration is as its baseline and its parent. There is one truth: pairs that were timed
- * alternately in one process (comparison.h). Medians of separate runs are never divided. Asked by everybody who shows a ratio. */
+/* speed: how many times as fast a checkpoint's configuration is as its baseline and its parent. There is one truth: pairs that were
+ * timed alternately in one process (comparison.h). Medians of separate runs are never divided. Asked by everybody who shows a
+ * ratio. */
 #ifndef PEAKD_CORE_RECORD_SPEED_H
 #define PEAKD_CORE_RECORD_SPEED_H
 
@@ -41,7 +42,8 @@ void speed_of(struct db *db, const struct speed_query *q, struct speed *s);
 void speed_fini(struct speed *s);
 
 enum { SPEED_TEXT = 64 };
-/* "1.37x (1.35-1.39)", "unclear (0.93-1.12)", "unclear (40.84-133.30), at least 40.84x", "-" where nothing was compared; returns text. */
+/* "1.37x (1.35-1.39)", "unclear (0.93-1.12)", "unclear (40.84-133.30), at least 40.84x", "-" where nothing was compared; returns
+ * text. */
 char *speed_text(const struct speed_ratio *r, char text[SPEED_TEXT]);
 /* An interval that says little, however far from 1 it lies. */
 bool speed_unclear(const struct speed_ratio *r);

@@ -56,7 +56,8 @@ int store_take(struct store *s, struct db **ret_db, struct err *e);
 void store_give(struct db *take_db);
 /* Whether the calling thread is the one that took the handle; another one takes one of its own. */
 bool store_mine(const struct db *db);
-/* -ERR_IO with the first reading that failed since the handle was taken, whoever passed over it: what was read is not everything. */
+/* -ERR_IO with the first reading that failed since the handle was taken, whoever passed over it: what was read is not
+ * everything. */
 int store_readable(const struct db *db, struct err *e);
 /* The store that a handle belongs to. */
 struct store *store_of(const struct db *db);
@@ -71,9 +72,9 @@ int store_begin(struct db *db, struct err *e);
  * commit, in which case nothing was written. Bells ring after the outermost commit. */
 int store_end(struct db *db, int rc, struct err *e);
 
-/* What makes a process the one daemon of a database: locks that the kernel releases when the process dies in whatever way. One is on
- * "PATH.lock" (beside the file that a symbolic link points to), which also says who it is; the other is on the database itself, since
- * people delete lock files. */
+/* What makes a process the one daemon of a database: locks that the kernel releases when the process dies in whatever way. One is
+ * on "PATH.lock" (beside the file that a symbolic link points to), which also says who it is; the other is on the database itself,
+ * since people delete lock files. */
 struct store_claim {
 	int note_fd, database_fd; /* -1: none */
 };
@@ -83,8 +84,9 @@ struct store_claim {
 	}
 
 /* Claims the database; makes an empty file where there is none. `note` is one line for those who find it claimed (the daemon's
- * socket), may be NULL. *io_claim is STORE_CLAIM_INIT, or the claim that this process inherited. Claim before store_open and unlock after store_close: closing a descriptor of the file ends the locks that
- * SQLite holds in this process. ERR_CONFLICT: another process holds it, the message says which. */
+ * socket), may be NULL. *io_claim is STORE_CLAIM_INIT, or the claim that this process inherited. Claim before store_open and unlock
+ * after store_close: closing a descriptor of the file ends the locks that SQLite holds in this process. ERR_CONFLICT: another
+ * process holds it, the message says which. */
 int store_lock(const char *path, const char *note, struct store_claim *io_claim, struct err *e);
 void store_unlock(struct store_claim *claim);
 /* Who holds the lock: 1 and its pid (0: unknown) and note (free() it; "" when none), 0 when nobody does. Not while this process has
@@ -94,14 +96,15 @@ int store_lock_holder(const char *path, int *ret_pid, char **ret_note, struct er
 /* --- checks and copies: `peakd check`, `peakd backup`, and the start of a daemon -------------------------------------------- */
 
 typedef void store_finding(void *arg, const char *finding);
-/* Everything: SQLite's pages, indexes and references, each content's hash, and what peakd keeps to. Returns the number of findings. */
+/* Everything: SQLite's pages, indexes and references, each content's hash, and what peakd keeps to. Returns the number of
+ * findings. */
 int store_check_all(struct db *db, store_finding *report, void *arg, struct err *e);
 /* The same; ERR_IO with the first finding. */
 int store_check(struct db *db, struct err *e);
 /* The pages alone. ERR_TIMEOUT when the deadline (clock_now's) came first: no damage was found by then. */
 int store_check_pages(struct db *db, int64_t deadline, struct err *e);
-/* Writes a checked copy of the database as it is now, one file, while others go on writing; replaces the file `to` when it is whole.
- */
+/* Writes a checked copy of the database as it is now, one file, while others go on writing; replaces the file `to` when it is
+ * whole. */
 int store_copy(struct db *db, const char *to, struct err *e);
 
 #endif

@@ -1,5 +1,6 @@
-/* trajectory: each try of a model or an agent at a step of a transformation, with its context, question, answer, and what came of it: for
- * learning from, outside of this machine. Texts are scrubbed (scrub.h), and devices are named by their class. Read by `peakd trajectories`. */
+/* trajectory: each try of a model or an agent at a step of a transformation, with its context, question, answer, and what came of
+ * it: for learning from, outside of this machine. Texts are scrubbed (scrub.h), and devices are named by their class. Read by
+ * `peakd trajectories`. */
 #ifndef PEAKD_CORE_RECORD_TRAJECTORY_H
 #define PEAKD_CORE_RECORD_TRAJECTORY_H
 

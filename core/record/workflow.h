@@ -71,9 +71,9 @@ int workflow_tags(struct db *db, struct workflow_tag_list *ret_list, struct err 
  * for a malformed or ambiguous one. */
 int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, struct err *e);
 
-/* What the page (daemon/page/) shows, as JSON: `view` is graph, exchanges, decisions or tries of the workflow that `of` names, profiles of a
- * checkpoint by its number, or exchange by its number. from: only rows with smaller numbers; 0: the newest. *ret_json: free().
- * ERR_NOT_FOUND. */
+/* What the page (daemon/page/) shows, as JSON: `view` is graph, exchanges, decisions or tries of the workflow that `of` names,
+ * profiles of a checkpoint by its number, or exchange by its number. from: only rows with smaller numbers; 0: the newest.
+ * *ret_json: free(). ERR_NOT_FOUND. */
 int workflow_view(struct db *db, const char *view, const char *of, int64_t from, char **ret_json, struct err *e);
 
 void workflow_fini(struct workflow *w);

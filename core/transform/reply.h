@@ -41,7 +41,8 @@ struct reply {
 	enum reply_outcome outcome;
 	char *text;   /* REPLY_OK: the whole new region, ends in a newline (macros: or ""); owned */
 	char *detail; /* else: one sentence for the model and for people; owned */
-	char *words; /* without a usable region: the beginning of what the model said in its own words, on one line; NULL: nothing. Owned */
+	char *words;  /* without a usable region: the beginning of what the model said in its own words, on one line; NULL: nothing.
+			 Owned */
 };
 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply);

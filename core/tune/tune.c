@@ -313,7 +313,8 @@ static int make_spaces(struct tuner *u, struct err *e)
 						  ? f->peak_tensor_f16
 						  : f->peak_tensor_tf32);
 		else if (spec_roundoff(spec) > dtype_roundoff(DTYPE_F32))
-			peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to us */
+			peak *= 4; /* packed half arithmetic, at most twice per lane and per clock of fp32 on any part known to
+				    * us */
 		u->floor_ns[u->size_count] = peak > 0 && isfinite(flops) ? flops / peak * 1e9 : 0;
 		rc = tunespace_new(q->ctx, q->facts, size, &u->spaces[u->size_count], e);
 	}

@@ -32,8 +32,8 @@ struct child_bounds {
  * started, fails (with its last words), or writes more than 64 MiB. */
 int child_filter(char *const *argv, const struct child_input *input, const struct child_bounds *bounds, struct buf *out,
 		 struct err *e);
-/* A tool of the CUDA toolkit: what `variable` names in the environment ("off": none), else in the toolkit's bin or $PATH. NULL: it is
- * nowhere. free() */
+/* A tool of the CUDA toolkit: what `variable` names in the environment ("off": none), else in the toolkit's bin or $PATH. NULL: it
+ * is nowhere. free() */
 char *child_find_tool(const char *variable, const char *name);
 /* True when the process has ended. It is not reaped, so its number and its group's number still belong to it. */
 bool child_has_ended(pid_t pid);

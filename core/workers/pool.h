@@ -45,17 +45,17 @@ void pool_figures(struct pool *pool, struct pool_figures *ret_figures,
 
 /* --- devices -------------------------------------------------------------------------------------------------------------- */
 
-/* Facts of every device of every backend of this machine, asked of a compile worker and kept until pool_forget_devices. ret_facts: free(). A
- * backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
+/* Facts of every device of every backend of this machine, asked of a compile worker and kept until pool_forget_devices. ret_facts:
+ * free(). A backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
 /* Every backend's name, whether anything here runs its code or not. */
 enum { POOL_BACKENDS = 3 };
 extern const char *const pool_backends[POOL_BACKENDS];
-/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all", "cuda:sm_90a" and "ssh:HOST/cuda:0" are cuda's. The
- * device need not exist. */
+/* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all", "cuda:sm_90a" and "ssh:HOST/cuda:0" are cuda's.
+ * The device need not exist. */
 bool pool_is_of_backend(const char *device, const char *backend);
-/* The same of the i-th of the remotes that the operator named: -ERR_NOT_FOUND behind the last. Contacts that machine unless its devices
- * are known, for at most a minute; -ERR_IO when it cannot be reached. */
+/* The same of the i-th of the remotes that the operator named: -ERR_NOT_FOUND behind the last. Contacts that machine unless its
+ * devices are known, for at most a minute; -ERR_IO when it cannot be reached. */
 int pool_remote_devices(struct pool *pool, size_t i, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
 /* The next question about devices looks again, on all machines. */
 void pool_forget_devices(struct pool *pool);
@@ -94,8 +94,8 @@ struct pool_wish {
 	 * the kernel cannot tell which. NULL: nobody. */
 	void (*waiting)(void *arg, const char *line);
 	void *arg;
-	const char *const *
-		launcher; /* words between the pool's launcher and the device's worker, such as a sanitizer; outlive the lease. NULL: none */
+	const char *const *launcher; /* words between the pool's launcher and the device's worker, such as a sanitizer; outlive the
+					lease. NULL: none */
 	_Atomic int64_t
 		*leased_ns; /* the lease's end adds how long it lasted, without the waiting before it; outlives the lease. NULL */
 };

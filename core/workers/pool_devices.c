@@ -200,10 +200,10 @@ static bool names_architecture(const char *id)
 	return colon && colon[1] && strspn(colon + 1, "0123456789") != strlen(colon + 1);
 }
 
-/* --- other machines ------------------------------------------------------------------------------------------------------------ */
+/* --- other machines --------------------------------------------------------------------------------------------------------- */
 
-/* What a device of another machine is called here. Its code is compiled on this machine, so the compiler is this machine's. The same
- * software device of another machine is another one; and which one a batch system lends is known only during the lease, so its
+/* What a device of another machine is called here. Its code is compiled on this machine, so the compiler is this machine's. The
+ * same software device of another machine is another one; and which one a batch system lends is known only during the lease, so its
  * devices count as one. */
 static void adopt(struct pool *pool, const struct remote *remote, struct facts *f)
 {

@@ -1,10 +1,10 @@
 /* remote: devices of other machines, reached through a program that is there anyway (ssh, srun, kubectl). pool.c leases them,
  * pool_devices.c lists them. docs/remote.md says how this is used, and what is trusted.
  *
- * A remote is what the operator names: `ssh:HOST`, `slurm:partition=h200,gres=gpu:1`, `kubectl:POD`, each perhaps with a name of its
- * own in front (`lab=ssh:HOST`). Its devices are called REMOTE/DEVICE, as in `ssh:HOST/cuda:0`. While one is leased, a hold exists
- * there: a process behind the launcher that has brought peakd along, keeps the lock of the device, is the allocation where the
- * launcher makes one, and answers whether the machine still lives. Workers start behind the same launcher, beside the hold. */
+ * A remote is what the operator names: `ssh:HOST`, `slurm:partition=h200,gres=gpu:1`, `kubectl:POD`, each perhaps with a name of
+ * its own in front (`lab=ssh:HOST`). Its devices are called REMOTE/DEVICE, as in `ssh:HOST/cuda:0`. While one is leased, a hold
+ * exists there: a process behind the launcher that has brought peakd along, keeps the lock of the device, is the allocation where
+ * the launcher makes one, and answers whether the machine still lives. Workers start behind the same launcher, beside the hold. */
 #ifndef PEAKD_CORE_WORKERS_REMOTE_H
 #define PEAKD_CORE_WORKERS_REMOTE_H
 
@@ -58,7 +58,8 @@ struct remote_hold {
 int remote_hold(struct remote_hold *hold, const struct remote *remote, struct starter *starter, const char *lock,
 		const struct remote_wait *wait, struct err *e);
 bool remote_is_held(const struct remote_hold *hold);
-/* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a kernel. */
+/* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a
+ * kernel. */
 bool remote_answers(struct remote_hold *hold);
 /* Nobody uses the allocation for now: it ends after a minute unless remote_answers is called. */
 void remote_rest(struct remote_hold *hold);

@@ -17,7 +17,7 @@
 
 #define REST_NS (60 * CLOCK_S) /* an allocation that nobody uses costs others time; another one may have to wait in a queue */
 
-/* --- the hold ------------------------------------------------------------------------------------------------------------------ */
+/* --- the hold --------------------------------------------------------------------------------------------------------------- */
 
 /* False when the connection is gone; whatever comes over it is taken in. */
 static bool is_connected(void)
@@ -69,7 +69,7 @@ int remote_end_hold(const char *lock)
 	return 0;
 }
 
-/* --- the guard ----------------------------------------------------------------------------------------------------------------- */
+/* --- the guard -------------------------------------------------------------------------------------------------------------- */
 
 /* Waits until the worker ends, or the connection does. The guard never reads: what comes is the worker's. */
 static void watch(pid_t worker)

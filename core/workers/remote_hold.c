@@ -29,9 +29,9 @@
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
 enum { SAID_MAX = 64 << 10 };
 
-/* Runs behind any shell: no single quotes, no newline. No database is looked for there, since $HOME may be unset. $1: the bundle's hash,
- * $2: its bytes, $3: the lock. What arrives is used only if its hash is right, and appears under its name at once, so that two copies at
- * the same time do no harm. */
+/* Runs behind any shell: no single quotes, no newline. No database is looked for there, since $HOME may be unset. $1: the bundle's
+ * hash, $2: its bytes, $3: the lock. What arrives is used only if its hash is right, and appears under its name at once, so that
+ * two copies at the same time do no harm. */
 static const char hold_script[] =
 	"d=\"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$1\"; if [ -x \"$d/peakd\" ]; then echo \"peakd have ${SLURM_JOB_ID-}\"; else "
 	"umask 077; mkdir -p \"${d%/*}\" && t=$(mktemp -d \"$d.XXXXXX\") || exit 3; echo \"peakd need ${SLURM_JOB_ID-}\"; "
@@ -45,7 +45,7 @@ static const char hold_script[] =
 static const char worker_script[] =
 	"h=$1; shift; exec \"$@\" \"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$h/peakd\" worker --guarded --db none";
 
-/* --- the bundle ---------------------------------------------------------------------------------------------------------------- */
+/* --- the bundle ------------------------------------------------------------------------------------------------------------- */
 
 struct bundle {
 	void *bytes;
@@ -89,7 +89,7 @@ static int map_bundle(struct bundle *b, struct err *e)
 	return rc;
 }
 
-/* --- waiting ------------------------------------------------------------------------------------------------------------------- */
+/* --- waiting ---------------------------------------------------------------------------------------------------------------- */
 
 /* A hold that is being made. */
 struct making {
@@ -206,7 +206,7 @@ static int send_bundle(struct making *m, const struct bundle *b, struct err *e)
 	return 0;
 }
 
-/* --- holds --------------------------------------------------------------------------------------------------------------------- */
+/* --- holds ------------------------------------------------------------------------------------------------------------------ */
 
 static int make(struct making *m, struct starter *starter, const char *lock, const struct bundle *b, struct err *e)
 {
@@ -315,7 +315,7 @@ char **remote_worker_words(const struct remote *remote, const struct remote_hold
 	return words;
 }
 
-/* --- which devices --------------------------------------------------------------------------------------------------------------- */
+/* --- which devices ---------------------------------------------------------------------------------------------------------- */
 
 static int ask_backend(struct process *p, const char *backend, struct facts **io_facts, size_t *io_count, struct err *e)
 {

@@ -1,6 +1,6 @@
-/* resident: arrays that stay on the device. Gigabytes take minutes to fill, read back and compare on the host; here a process of the
- * judge does it on the device: it opens a trial's buffers (trial_adopt), fills them, and compares them with truths that it keeps. The
- * candidate's process cannot open anything of the judge's. core/judge/reference.c makes the truths. */
+/* resident: arrays that stay on the device. Gigabytes take minutes to fill, read back and compare on the host; here a process of
+ * the judge does it on the device: it opens a trial's buffers (trial_adopt), fills them, and compares them with truths that it
+ * keeps. The candidate's process cannot open anything of the judge's. core/judge/reference.c makes the truths. */
 #ifndef PEAKD_CORE_WORKERS_RESIDENT_H
 #define PEAKD_CORE_WORKERS_RESIDENT_H
 

@@ -1,5 +1,6 @@
-/* span: pieces of work with a beginning and an end, for whoever collects traces (daemon/otlp.c): a job, what its workers do for it, and its
- * questions to models. The fields are OpenTelemetry's, the ids those of W3C Trace Context. Where nobody collects, nothing is noted. */
+/* span: pieces of work with a beginning and an end, for whoever collects traces (daemon/otlp.c): a job, what its workers do for it,
+ * and its questions to models. The fields are OpenTelemetry's, the ids those of W3C Trace Context. Where nobody collects, nothing
+ * is noted. */
 #ifndef PEAKD_CORE_WORKERS_SPAN_H
 #define PEAKD_CORE_WORKERS_SPAN_H
 
@@ -28,8 +29,8 @@ struct span {
 	int error;                  /* enum err_code; 0: it went well */
 };
 
-/* The first span of this process's part of a trace. traceparent: of whoever asked, which may say that nobody wants the trace; NULL: this is
- * where it begins. sink NULL: nothing is noted. */
+/* The first span of this process's part of a trace. traceparent: of whoever asked, which may say that nobody wants the trace; NULL:
+ * this is where it begins. sink NULL: nothing is noted. */
 void span_root(struct span *s, const struct span_sink *sink, const char *traceparent, const char *name);
 /* A part of another one, which may be NULL. */
 void span_begin(struct span *s, const struct span *parent, const char *name);

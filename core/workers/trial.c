@@ -517,10 +517,10 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 	return rc;
 }
 
-/* A kernel that finds its own results may be only twice as fast; nothing honest differs by a fifth, pair after pair. On a busy machine
- * more pairs are needed than on an idle one. Where the device is the CPU, and load hides what pairs of long executions say, processor
- * time is compared instead: it tells both kinds of kernel apart on a loaded machine. What real time has once called faster is not
- * acquitted by it: a kernel could do the same work on more cores. */
+/* A kernel that finds its own results may be only twice as fast; nothing honest differs by a fifth, pair after pair. On a busy
+ * machine more pairs are needed than on an idle one. Where the device is the CPU, and load hides what pairs of long executions say,
+ * processor time is compared instead: it tells both kinds of kernel apart on a loaded machine. What real time has once called
+ * faster is not acquitted by it: a kernel could do the same work on more cores. */
 int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ratio, struct err *e)
 {
 	enum {

@@ -1,5 +1,5 @@
-/* export: a checkpoint's fastest validated configurations as a library, as an answer of the workflow tool. The client writes the files.
- * What is JSON is made here: the evidence, which the library's Python file reads, and FlashInfer-Bench's solution. */
+/* export: a checkpoint's fastest validated configurations as a library, as an answer of the workflow tool. The client writes the
+ * files. What is JSON is made here: the evidence, which the library's Python file reads, and FlashInfer-Bench's solution. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static void parts_fini(struct parts *p)
 	free(p->unchecked);
 }
 
-/* The device that is asked for, or the context's first one. Where that is not the measured one, host code runs for an architecture and
- * must not ask for the device's facts, which would give another plan than the validated one. */
+/* The device that is asked for, or the context's first one. Where that is not the measured one, host code runs for an architecture
+ * and must not ask for the device's facts, which would give another plan than the validated one. */
 static int find_device(struct mcp_call *call, struct db *db, const struct lineage *l, struct parts *p, struct err *e)
 {
 	const char *in_address = mcp_call_variable(call, "device"), *sizes = tools_text(call, "sizes");
@@ -121,7 +121,7 @@ static int build_cases(struct mcp_call *call, const struct lineage *l, struct pa
 	return rc;
 }
 
-/* --- the evidence: NAME.json ---------------------------------------------------------------------------------------------------- */
+/* --- the evidence: NAME.json ------------------------------------------------------------------------------------------------ */
 
 static const char *const roles[] = { [PLAN_IN] = "in", [PLAN_OUT] = "out", [PLAN_INOUT] = "inout" };
 
@@ -295,7 +295,7 @@ static json_t *evidence(struct db *db, const struct lineage *l, const struct par
 	return facts;
 }
 
-/* --- FlashInfer-Bench: a solution that its TVM-FFI builder compiles --------------------------------------------------------------- */
+/* --- FlashInfer-Bench: a solution that its TVM-FFI builder compiles --------------------------------------------------------- */
 
 static json_t *solution(const struct lineage *l, const struct parts *p, const char *name, const struct export_file *files,
 			size_t count)
@@ -319,7 +319,7 @@ static json_t *solution(const struct lineage *l, const struct parts *p, const ch
 			 "tvm-ffi", "sources", sources);
 }
 
-/* --- the answer ------------------------------------------------------------------------------------------------------------------- */
+/* --- the answer ------------------------------------------------------------------------------------------------------------- */
 
 static char *provenance(const struct lineage *l, const struct parts *p)
 {
@@ -378,8 +378,8 @@ static json_t *link_to(const struct lineage *l, const struct parts *p, const cha
 	return link;
 }
 
-/* A text beyond the limit is named with its size: binaries are of no use to a model. A client can read all of them as resources, which are
- * of all sizes. */
+/* A text beyond the limit is named with its size: binaries are of no use to a model. A client can read all of them as resources,
+ * which are of all sizes. */
 static const struct mcp_done *show_files(struct mcp_call *call, const struct lineage *l, const struct parts *p, json_t *all)
 {
 	json_int_t limit = tools_int(call, "limit", TOOLS_TEXT_MAX);

@@ -1,5 +1,5 @@
-/* knowledge: the resources about experts' notes: all of them with their standing on a device, and one of them whole. Read by agents and by
- * `peakd knowledge`. */
+/* knowledge: the resources about experts' notes: all of them with their standing on a device, and one of them whole. Read by agents
+ * and by `peakd knowledge`. */
 #include "daemon/tools/tools.h"
 
 #include <math.h>

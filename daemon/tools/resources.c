@@ -88,7 +88,7 @@ static const struct mcp_done *read_checkpoint(struct mcp_call *call)
 	return tools_with_db(call, checkpoint_part);
 }
 
-/* --- what the page shows (daemon/page/) ------------------------------------------------------------------------------------------- */
+/* --- what the page shows (daemon/page/) ------------------------------------------------------------------------------------- */
 
 /* Checkpoints of one tree, whose numbers stand in `ids`, as workflow log shows them; NULL: one is not there. free() */
 static char *log_text(struct db *db, const char *ids, struct err *e)
@@ -123,7 +123,8 @@ static size_t put(json_t *object, char *take_text, const char *fmt, ...)
 	return n;
 }
 
-/* The page as one file with what it would read of a workflow and its newest checkpoints, by address (baked in daemon/page/base.js). */
+/* The page as one file with what it would read of a workflow and its newest checkpoints, by address (baked in
+ * daemon/page/base.js). */
 static char *file_text(struct db *db, const char *name, struct err *e)
 {
 	static const char *const views[] = { "graph", "exchanges", "decisions", "tries" };
@@ -323,8 +324,8 @@ const struct mcp_template resources_templates[] = {
 	  "part: source, device, host, macros, best, tuning, measurements, t4, validations or exchanges", NULL, read_checkpoint,
 	  0 },
 	{ "peak://export/{at}/{device}/{file}", "export", "A file of an export",
-	  "As the tool workflow lists them; device: a device here, or an architecture such as cuda:sm_90a", "text/plain", export_read,
-	  0 },
+	  "As the tool workflow lists them; device: a device here, or an architecture such as cuda:sm_90a", "text/plain",
+	  export_read, 0 },
 	{ "peak://transformation/{name}", "transformation", "A transformation's text", NULL, "text/markdown", read_transformation,
 	  0 },
 	{ "peak://device/{device}", "device", "A device",

@@ -483,7 +483,8 @@ int tools_server(struct app *app, const struct app_config *wanted, struct mcp_se
 		.title = "peakd",
 		.version = PEAKD_VERSION,
 		.website = "https://github.com/peakd/peakd",
-		/* <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#d95f26" d="M1 14 6 3l3 6 2-3 4 8z"/></svg> */
+		/* <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path fill="#d95f26" d="M1 14 6 3l3 6 2-3 4
+		   8z"/></svg> */
 		.icon = "data:image/svg+xml;base64,"
 			"PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIHZpZXdCb3g9IjAgMCAxNiAxNiI+"
 			"PHBhdGggZmlsbD0iI2Q5NWYyNiIgZD0i"

@@ -38,8 +38,8 @@ void tools_free(struct app *app);
 /* --- what tools share ------------------------------------------------------------------------------------------------- */
 
 struct app *tools_app(const struct mcp_call *call);
-/* Asks the person at the client to choose the argument `name` out of `take_choices`, [{const, title}]; tools_text gives the answer when the
- * handler runs again. NULL: there is nothing to choose from, the client cannot ask, or it did. */
+/* Asks the person at the client to choose the argument `name` out of `take_choices`, [{const, title}]; tools_text gives the answer
+ * when the handler runs again. NULL: there is nothing to choose from, the client cannot ask, or it did. */
 const struct mcp_done *tools_choose(struct mcp_call *call, const char *name, const char *message, json_t *take_choices);
 /* An argument; NULL (0, false) when it was not given. */
 const char *tools_text(const struct mcp_call *call, const char *key);

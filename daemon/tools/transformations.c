@@ -26,8 +26,8 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the same in words,
- * below LIST_MAX bytes, or `limit`. One transformation's text is the whole of it. */
+/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the same in
+ * words, below LIST_MAX bytes, or `limit`. One transformation's text is the whole of it. */
 enum { LIST_MAX = 7200 };
 
 static const struct detail {

@@ -1,5 +1,5 @@
-/* bench: `peakd bench FOLDER`: imports, drafts, optimizes and scores every problem of a folder. core/problems/bench.py does it with the other
- * verbs, and reads the database for what is done already; this file gives it its options. */
+/* bench: `peakd bench FOLDER`: imports, drafts, optimizes and scores every problem of a folder. core/problems/bench.py does it with
+ * the other verbs, and reads the database for what is done already; this file gives it its options. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -315,8 +315,8 @@ int call_arguments(const struct verb_line *line, const struct verb_call *call, s
 
 /* --- calling ---------------------------------------------------------------------------------------------------------------- */
 
-/* Turns a message about an argument into one about its option: "arguments.over: given …" and "over: given …" become "--over: given …". An
- * argument that words give has only its name. */
+/* Turns a message about an argument into one about its option: "arguments.over: given …" and "over: given …" become "--over: given
+ * …". An argument that words give has only its name. */
 static void name_option(const struct verb_line *line, struct err *e)
 {
 	static const char place[] = "arguments.";

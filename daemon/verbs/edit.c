@@ -1,5 +1,5 @@
-/* edit: `peakd edit AT [FILE]`: a change by hand. Without a file it opens the checkpoint's text in an editor, as git does for a message;
- * the tool edit then validates what was written. */
+/* edit: `peakd edit AT [FILE]`: a change by hand. Without a file it opens the checkpoint's text in an editor, as git does for a
+ * message; the tool edit then validates what was written. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* import: `peakd import PROBLEM`: a problem from elsewhere becomes a context with a Python reference, and a workflow. core/problems/import.py
- * reads it, in the oracle's sandbox because a problem may be a program; the tool context_create checks what comes of it. */
+/* import: `peakd import PROBLEM`: a problem from elsewhere becomes a context with a Python reference, and a workflow.
+ * core/problems/import.py reads it, in the oracle's sandbox because a problem may be a program; the tool context_create checks what
+ * comes of it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* knowledge: `peakd knowledge [NOTE] [--device D]`: the experts' notes, with what was measured of their advice. The daemon's resources
- * are its text. */
+/* knowledge: `peakd knowledge [NOTE] [--device D]`: the experts' notes, with what was measured of their advice. The daemon's
+ * resources are its text. */
 #include <stdio.h>
 #include <stdlib.h>
 

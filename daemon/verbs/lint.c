@@ -1,5 +1,5 @@
-/* lint: `peakd lint FILE…`: what can be known to be wrong with a context or a transformation without a daemon, a compiler or a device.
- * For editors and hooks: a mistake is FILE:LINE: MESSAGE on stderr. */
+/* lint: `peakd lint FILE…`: what can be known to be wrong with a context or a transformation without a daemon, a compiler or a
+ * device. For editors and hooks: a mistake is FILE:LINE: MESSAGE on stderr. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* optimize: `peakd optimize`: a search for faster code from the shell, its explanation, and the list of policies. The search itself is a
- * job of the daemon (core/jobs/work_optimize). */
+/* optimize: `peakd optimize`: a search for faster code from the shell, its explanation, and the list of policies. The search itself
+ * is a job of the daemon (core/jobs/work_optimize). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

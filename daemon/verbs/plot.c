@@ -1,5 +1,5 @@
-/* plot: `peakd plot NAME`: the speed-up curve of a workflow as an SVG picture: each checkpoint's speed over the baseline's, with its
- * interval, a line for each device and input size. */
+/* plot: `peakd plot NAME`: the speed-up curve of a workflow as an SVG picture: each checkpoint's speed over the baseline's, with
+ * its interval, a line for each device and input size. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

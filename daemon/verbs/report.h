@@ -46,22 +46,22 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* Prints one table a size, as wide as a terminal: step, median time, GFLOP/s, GB/s, speed-up over the baseline at its best, over the baseline's starting parameters
- * and over the previous step, percent of the library's speed where the context names a library, configuration, validation. Speed-ups
- * were timed in pairs; "unclear" where they say little, "-" where there were none. */
+/* Prints one table a size, as wide as a terminal: step, median time, GFLOP/s, GB/s, speed-up over the baseline at its best, over
+ * the baseline's starting parameters and over the previous step, percent of the library's speed where the context names a library,
+ * configuration, validation. Speed-ups were timed in pairs; "unclear" where they say little, "-" where there were none. */
 void report_tables(const struct report *r, FILE *out);
 /* Prints "peakd: STEM: N.N× over baseline (N.N× over its starting parameters), N checkpoints, all validated"; over several sizes a
  * speed-up is their geometric mean. */
 void report_closing(const struct report *r, FILE *out);
-/* The greatest speed-up of a validated step over the baseline, at its own best configuration or (start) with the parameters that its
- * tuning starts with: the geometric mean over the sizes at which both were timed in pairs. NaN without such a size; *ret_sizes is
- * their number, *ret_unclear that a ratio among them is. */
+/* The greatest speed-up of a validated step over the baseline, at its own best configuration or (start) with the parameters that
+ * its tuning starts with: the geometric mean over the sizes at which both were timed in pairs. NaN without such a size; *ret_sizes
+ * is their number, *ret_unclear that a ratio among them is. */
 double report_speedup(const struct report *r, bool start, size_t *ret_sizes, bool *ret_unclear);
 /* True when every step asked for exists and is validated. */
 bool report_all_validated(const struct report *r);
 /* {device, driver, date, command, ran, emulated, rows: [{context, n or sizes, step, median_ms, gflops, gbs, speedup, library_ratio,
- * library_low, library_high, evidence, validated, params, and the names of speed_layout}]}. A speed-up needs two validated steps that
- * were timed in pairs; otherwise it is null. */
+ * library_low, library_high, evidence, validated, params, and the names of speed_layout}]}. A speed-up needs two validated steps
+ * that were timed in pairs; otherwise it is null. */
 json_t *report_json(const struct report *r);
 int report_write(const struct report *r, const char *path, struct err *e);
 

@@ -23,8 +23,8 @@ struct table {
 
 /* --- cells ------------------------------------------------------------------------------------------------------------------ */
 
-/* The value at a path; *io_most grows to the length of a list on the way, of which element `k` is taken. NULL: none. What is in no list is
- * shown in the first of its rows. */
+/* The value at a path; *io_most grows to the length of a list on the way, of which element `k` is taken. NULL: none. What is in no
+ * list is shown in the first of its rows. */
 static const json_t *find(const json_t *row, const char *path, size_t k, size_t *io_most)
 {
 	const char *dot = strchr(path, '.');

@@ -19,8 +19,8 @@ struct table_column {
 	} kind;
 };
 
-/* Prints the list `rows` of an answer, no wider than the terminal: text is cut with "…" first, then the last columns go. Columns without
- * any value are left out. Below it: the answer's other texts. */
+/* Prints the list `rows` of an answer, no wider than the terminal: text is cut with "…" first, then the last columns go. Columns
+ * without any value are left out. Below it: the answer's other texts. */
 void table_print(const json_t *answer, const char *rows, const struct table_column *columns);
 /* The same to a file, of `width` characters. */
 void table_write(const json_t *list, const struct table_column *columns, int width, bool colours, FILE *out);

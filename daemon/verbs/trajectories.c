@@ -1,5 +1,5 @@
-/* trajectories: `peakd trajectories [--out FILE]`: every try of a model as a line of JSON, scrubbed of secrets and paths. It reads the
- * database beside a running daemon. */
+/* trajectories: `peakd trajectories [--out FILE]`: every try of a model as a line of JSON, scrubbed of secrets and paths. It reads
+ * the database beside a running daemon. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -128,8 +128,8 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Sets a variable of the environment, unless it is set. False when the verb reads no such variable. At a reload other threads read the
- * environment, which must not change then. */
+/* Sets a variable of the environment, unless it is set. False when the verb reads no such variable. At a reload other threads read
+ * the environment, which must not change then. */
 static bool take_variable(const struct verb_line *line, const char *name, const char *value)
 {
 	for (const struct verb_option *o = line->verb->environment ? line->verb->environment : none; o->name; o++)

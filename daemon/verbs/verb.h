@@ -90,8 +90,8 @@ struct verb {
 	}
 
 /* Parses the arguments after the verb. -ERR_INPUT names the mistake and suggests the closest option. Where the verb has an option
- * `config`, the file that it names adds options: lines `OPTION = VALUE`, with # before a comment. The command line and the environment
- * take precedence over the file. */
+ * `config`, the file that it names adds options: lines `OPTION = VALUE`, with # before a comment. The command line and the
+ * environment take precedence over the file. */
 int verb_parse(const struct verb *verb, int argc, char **argv, struct verb_line *ret_line, bool *ret_help, struct err *e);
 /* Reads the file of --config again, for options alone: variables keep the values that they had. */
 int verb_reload(const struct verb_line *line, struct verb_line *ret_line, struct err *e);
@@ -111,12 +111,13 @@ int verb_int(const struct verb_line *line, const char *name, long long min, long
 	     struct err *e);
 /* Prints "peakd VERB: message" on stderr. */
 void verb_print_error(const struct verb *verb, const struct err *e);
-/* The same, and after a cancelled job how to continue; with --json also {"error": message} on standard output. Returns the exit status for
- * the error. */
+/* The same, and after a cancelled job how to continue; with --json also {"error": message} on standard output. Returns the exit
+ * status for the error. */
 int verb_fail(const struct verb_line *line, const struct err *e);
 /* The same for a wrong command line: VERB_USAGE. */
 int verb_misused(const struct verb_line *line, const struct err *e);
-/* Adds what --validator names to $PEAKD_VALIDATORS, which a daemon that is started then reads. Each must be a folder or executable. */
+/* Adds what --validator names to $PEAKD_VALIDATORS, which a daemon that is started then reads. Each must be a folder or
+ * executable. */
 int verb_validators(const struct verb_line *line, struct err *e);
 /* The exit status after a signal, as shells have it; `status` when there was none (0). */
 int verb_ended(int signal, int status);

@@ -1,5 +1,5 @@
-/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Most actions are a call of a tool; those that write
- * or read files are here. */
+/* verbs_workflow: `peakd workflow ACTION …`: the history of a kernel from the shell. Most actions are a call of a tool; those that
+ * write or read files are here. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ static int import_file(const struct verb_line *line, const struct verb_call *cal
 	return verb_fail(line, &e);
 }
 
-/* --- page: a resource of the daemon's ------------------------------------------------------------------------------------------ */
+/* --- page: a resource of the daemon's --------------------------------------------------------------------------------------- */
 
 static int save_page(const struct verb_line *line, const struct verb_call *call)
 {

@@ -53,7 +53,8 @@ static void add_map_arg(struct plan_launch *l, unsigned map)
 __attribute__((unused))
 static void add_int_arg(struct plan_launch *l, const char *name, enum dtype type, int64_t i)
 {
-	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str(name), .kind = PLAN_ARG_SCALAR, .type = type, .i = i };
+	*MEM_PUSH(l->args, l->arg_count) =
+		(struct plan_arg){ .name = mem_str(name), .kind = PLAN_ARG_SCALAR, .type = type, .i = i };
 }
 
 /* C = A·B, n×n, in blocks of bx×by. */
@@ -84,8 +85,8 @@ static struct plan *small_plan(const char *kernel, uint32_t blocks, uint32_t thr
 }
 
 /* Compiles for `arch` with BX = 16, BY = 16; the plan stays the caller's. */
-__attribute__((unused))
-static int compile(const char *arch, const char *macros, const char *device, struct plan *plan, struct wire_compiled *ret, struct err *e)
+__attribute__((unused)) static int compile(const char *arch, const char *macros, const char *device, struct plan *plan,
+					   struct wire_compiled *ret, struct err *e)
 {
 	struct wire_define defines[] = { { (char *)"BX", (char *)"16" }, { (char *)"BY", (char *)"16" } };
 	struct wire_compile request = {

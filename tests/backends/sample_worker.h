@@ -77,7 +77,8 @@ static int sample_worker_call(struct sample_worker *w, enum wire_type type, cons
 /* The same for a pair of messages: sample_compile(w, &request, &answer, e) and so on. */
 #define SAMPLE_CALL(name, type, request, answer) \
 	__attribute__((unused)) \
-	static int sample_##name(struct sample_worker *w, const struct wire_##request *m, struct wire_##answer *ret, struct err *e) \
+	static int sample_##name(struct sample_worker *w, const struct wire_##request *m, struct wire_##answer *ret, \
+	struct err *e) \
 	{ \
 		struct buf body = BUF_INIT; \
 		struct wire_frame f; \

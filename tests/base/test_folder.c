@@ -29,8 +29,10 @@ int main(void)
 	folder_free(files, count);
 	ok(folder_list(folders, 0, endings, &count) == NULL && count == 0, "no folders have no files");
 	char *places = mem_fmt("::%s:/usr/bin:/bin", own), *program = folder_find_program(places, "sh");
-	ok(program && (strcmp(program, "/usr/bin/sh") == 0 || strcmp(program, "/bin/sh") == 0), "a program is found in the first folder that has it");
-	ok(folder_find_program(places, "same.md") == NULL && folder_find_program(NULL, "sh") == NULL, "a file that cannot be executed is no program");
+	ok(program && (strcmp(program, "/usr/bin/sh") == 0 || strcmp(program, "/bin/sh") == 0),
+	   "a program is found in the first folder that has it");
+	ok(folder_find_program(places, "same.md") == NULL && folder_find_program(NULL, "sh") == NULL,
+	   "a file that cannot be executed is no program");
 	free(program);
 	free(places);
 	free(own);

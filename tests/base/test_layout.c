@@ -1,4 +1,5 @@
-/* base/layout: a struct described by a table of its fields is read from and written to JSON, schema, words and the older text form. */
+/* base/layout: a struct described by a table of its fields is read from and written to JSON, schema, words and the older text
+ * form. */
 #include "base/layout.h"
 
 #include <math.h>

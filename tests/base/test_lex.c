@@ -17,7 +17,8 @@ static void test_words(void)
 
 static void kinds(const char *code, const char *want, const char *what)
 {
-	static const char letters[] = { [LEX_WORD] = 'w', [LEX_NUMBER] = 'n', [LEX_TEXT] = 't', [LEX_COMMENT] = 'c', [LEX_OTHER] = '.' };
+	static const char letters[] = { [LEX_WORD] = 'w', [LEX_NUMBER] = 'n', [LEX_TEXT] = 't', [LEX_COMMENT] = 'c',
+					[LEX_OTHER] = '.' };
 	char got[64] = "";
 	enum lex_kind kind;
 	for (size_t i = 0; *code && i < sizeof got - 1; i++) {
@@ -34,7 +35,8 @@ static void test_code(void)
 	kinds("0x1p-3 1'000", "n.n", "hexadecimal exponents and digit separators");
 	kinds("a/*b*/c//d", "wcwc", "comments");
 	kinds("\"a\\\"b\"'c'R\"x(\")x\"z", "tttw", "texts, characters and raw strings");
-	ok(lex_c_has("asm(\"bar\")", "asm", 3) && !lex_c_has("asm(\"bar\") // bar", "bar", 3), "words in texts and comments are not code");
+	ok(lex_c_has("asm(\"bar\")", "asm", 3) && !lex_c_has("asm(\"bar\") // bar", "bar", 3),
+	   "words in texts and comments are not code");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
-/* base/scrub: planted secrets and paths are gone, and code is left alone: every context and transformation that is shipped stays as it
- * is. */
+/* base/scrub: planted secrets and paths are gone, and code is left alone: every context and transformation that is shipped stays as
+ * it is. */
 #include "base/scrub.h"
 
 #include <dirent.h>
@@ -26,8 +26,9 @@ static void test_paths(void)
 	becomes("in /lustre/project7/jane/run.log.", "in <path>/run.log.", "other roots, at the end of a sentence");
 	becomes("~/.ssh/id_rsa", "~<path>/id_rsa", "a home folder");
 	becomes("C:\\Users\\jane\\a.cu, D:\\\\x\\\\b.cu", "<path>/a.cu, <path>/b.cu", "paths of Windows, escaped or not");
-	static const char *const kept[] = { "a / b / c", "x = n/4/k; // half", "/* a */ b", "https://example.org/a/b", "transforms/tools/x.md", "./build/x", "1/2",
-		                            "GB/s and FLOP/byte", "peak://docs/context-format", "y = (a)/bb/cccccccc", "A[i]/bb/cccccccc", "</div>" };
+	static const char *const kept[] = { "a / b / c", "x = n/4/k; // half", "/* a */ b", "https://example.org/a/b",
+					    "transforms/tools/x.md", "./build/x", "1/2", "GB/s and FLOP/byte",
+					    "peak://docs/context-format", "y = (a)/bb/cccccccc", "A[i]/bb/cccccccc", "</div>" };
 	for (size_t i = 0; i < MEM_COUNT(kept); i++)
 		becomes(kept[i], kept[i], kept[i]);
 }
@@ -46,8 +47,9 @@ static void test_secrets(void)
 	becomes("token: 9f8e7d6c5b4a3210ffee", "token: <secret>", "a token that looks random");
 	becomes("https://jane:pw@host/x", "https://<secret>@host/x", "credentials in an address");
 	becomes("a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nb", "a\n<secret>\nb", "a private key");
-	static const char *const kept[] = { "int token = blockIdx.x * 4;", "token = tokens[i0123456789];", "secret: of the values", "ask-questions-about-it", "int key = 3;",
-		                            "prompt_tokens: 12", "-----BEGIN CERTIFICATE-----", "bearer of news" };
+	static const char *const kept[] = { "int token = blockIdx.x * 4;", "token = tokens[i0123456789];", "secret: of the values",
+					    "ask-questions-about-it", "int key = 3;", "prompt_tokens: 12",
+					    "-----BEGIN CERTIFICATE-----", "bearer of news" };
 	for (size_t i = 0; i < MEM_COUNT(kept); i++)
 		becomes(kept[i], kept[i], kept[i]);
 	ok(scrub_text(NULL) == NULL, "no text stays no text");

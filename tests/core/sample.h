@@ -116,8 +116,8 @@ static void sample_fini(struct sample *s)
 }
 
 /* A checkpoint of the context; parent 0: none. */
-__attribute__((unused))
-static int64_t sample_add(struct sample *s, const struct context *ctx, int64_t parent, const char *by, enum checkpoint_status status, const char *note)
+__attribute__((unused)) static int64_t sample_add(struct sample *s, const struct context *ctx, int64_t parent, const char *by,
+						  enum checkpoint_status status, const char *note)
 {
 	struct err e = ERR_INIT;
 	struct checkpoint c = { .kernel = context_kernel(ctx), .backend = context_backend(ctx), .by = by, .parents = &parent,

@@ -71,7 +71,8 @@ int main(int argc, char **argv)
 	is_int(store_lock(db, path, &claim, &e), 0, "the stand-in holds the database's lock %s", e.text);
 	ok(pthread_create(&thread, NULL, play_daemon, &listener) == 0, "the stand-in for the daemon starts");
 	is_int(client_open(db, &c, &e), 0, "a client connects %s", e.text);
-	is_int(client_call(c, "devices", json_object(), &(struct client_watch){ count, &told }, NULL, NULL, &e), 0, "a call is answered %s", e.text);
+	is_int(client_call(c, "devices", json_object(), &(struct client_watch){ count, &told }, NULL, NULL, &e), 0,
+	       "a call is answered %s", e.text);
 	is_int(told, 2, "a call's callback hears of its progress");
 	is_int(client_start(c, "transform", json_object(), &job, &e), 0, "client_start succeeds %s", e.text);
 	is_str(job, "j1", "client_start returns the job's id");

@@ -1,4 +1,5 @@
-/* test_notify: calls that wait for jobs fail while the database cannot be opened, and later calls succeed once it can be opened again. */
+/* test_notify: calls that wait for jobs fail while the database cannot be opened, and later calls succeed once it can be opened
+ * again. */
 #include "daemon/notify.h"
 
 #include <poll.h>

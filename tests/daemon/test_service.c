@@ -1,4 +1,5 @@
-/* test_service: a daemon that computes while it starts asks for more time, one that hangs does not; sockets of a service manager. */
+/* test_service: a daemon that computes while it starts asks for more time, one that hangs does not; sockets of a service
+ * manager. */
 #include "daemon/service.h"
 
 #include <fcntl.h>
@@ -69,7 +70,8 @@ static void test_patience(void)
 	}
 	int status = 0;
 	waitpid(child, &status, 0);
-	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM, "SIGTERM ends a process that starts, although its threads block the signal");
+	ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM,
+	   "SIGTERM ends a process that starts, although its threads block the signal");
 }
 
 /* A socket whose number is none of those. */

@@ -1,6 +1,6 @@
-/* The headers and the body of a POST, as a transport passes them to the server: lines "Name: value" up to an empty line, then the message.
- * Every request gets exactly one answer, which is JSON with its id. Nothing else gets an answer with an id. The same input on the same
- * connection gets the same answer again. */
+/* The headers and the body of a POST, as a transport passes them to the server: lines "Name: value" up to an empty line, then the
+ * message. Every request gets exactly one answer, which is JSON with its id. Nothing else gets an answer with an id. The same input
+ * on the same connection gets the same answer again. */
 #include <strings.h>
 
 #include "fuzz/fuzz.h"

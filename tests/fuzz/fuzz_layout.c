@@ -1,5 +1,5 @@
-/* A job's request or result as the database stores it, in JSON or in the older text form: what was read can be written, and reads back as the
- * same text. */
+/* A job's request or result as the database stores it, in JSON or in the older text form: what was read can be written, and reads
+ * back as the same text. */
 #include "base/layout.h"
 #include "core/jobs/work.h"
 #include "fuzz/fuzz.h"

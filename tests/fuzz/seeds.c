@@ -13,16 +13,17 @@ static const char shader[] = "RWStructuredBuffer<float> C;\ncbuffer P { int n; }
 			     "[numthreads(8, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID)\n{\n"
 			     "\tt[id.x & 7] = 1;\n\tif (id.x < n)\n\t\tC[id.x] = t[0];\n}\n";
 /* Shared memory, barriers, a loop, a function and an atomic: what race.c interprets. */
-static const char tiled[] = "StructuredBuffer<float> A, B;\nRWStructuredBuffer<float> C;\ncbuffer P { int n; };\n"
-			    "groupshared float t[2][4];\ngroupshared uint f;\n"
-			    "float at(int r, int c) { return r < n && c < n ? A[r * n + c] : 0; }\n"
-			    "[numthreads(4, 2, 1)]\nvoid matmul(uint3 g : SV_GroupID, uint3 l : SV_GroupThreadID, uint me : SV_GroupIndex)\n{\n"
-			    "\tint r = int(g.y * 2 + l.y), c = int(g.x * 4 + l.x);\n\tfloat4 s = 0;\n\tif (me == 0)\n\t\tf = 0;\n"
-			    "\tfor (int k = 0; k < n; k += 4) {\n\t\tt[l.y][l.x] = at(r, k + int(l.x));\n"
-			    "\t\tGroupMemoryBarrierWithGroupSync();\n\t\tfor (int i = 0; i < 4 && k + i < n && c < n; i++)\n"
-			    "\t\t\ts[i] += t[l.y][i] * B[(k + i) * n + c];\n\t\tuint old;\n\t\tInterlockedAdd(f, 1u, old);\n"
-			    "\t\tGroupMemoryBarrierWithGroupSync();\n\t}\n\tif (r < n && c < n)\n"
-			    "\t\tC[r * n + c] = dot(s, float4(1, 1, 1, 1)) + sqrt(abs(s.y)) * min(int(f), 0);\n}\n";
+static const char tiled[] =
+	"StructuredBuffer<float> A, B;\nRWStructuredBuffer<float> C;\ncbuffer P { int n; };\n"
+	"groupshared float t[2][4];\ngroupshared uint f;\n"
+	"float at(int r, int c) { return r < n && c < n ? A[r * n + c] : 0; }\n"
+	"[numthreads(4, 2, 1)]\nvoid matmul(uint3 g : SV_GroupID, uint3 l : SV_GroupThreadID, uint me : SV_GroupIndex)\n{\n"
+	"\tint r = int(g.y * 2 + l.y), c = int(g.x * 4 + l.x);\n\tfloat4 s = 0;\n\tif (me == 0)\n\t\tf = 0;\n"
+	"\tfor (int k = 0; k < n; k += 4) {\n\t\tt[l.y][l.x] = at(r, k + int(l.x));\n"
+	"\t\tGroupMemoryBarrierWithGroupSync();\n\t\tfor (int i = 0; i < 4 && k + i < n && c < n; i++)\n"
+	"\t\t\ts[i] += t[l.y][i] * B[(k + i) * n + c];\n\t\tuint old;\n\t\tInterlockedAdd(f, 1u, old);\n"
+	"\t\tGroupMemoryBarrierWithGroupSync();\n\t}\n\tif (r < n && c < n)\n"
+	"\t\tC[r * n + c] = dot(s, float4(1, 1, 1, 1)) + sqrt(abs(s.y)) * min(int(f), 0);\n}\n";
 static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
 /* Writes the bytes to FOLDER/name and empties them. */
@@ -57,7 +58,8 @@ static void daemon_messages(const char *folder)
 	wire_prepare_encode(&(struct wire_prepare){ .binary = (const uint8_t *)"bin", .binary_len = 3, .plan = plan }, &b);
 	put(folder, "wire/prepare", &b);
 	buf_addc(&b, 5);
-	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE, .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, &b);
+	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE,
+						    .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, &b);
 	put(folder, "wire/execute", &b);
 	buf_addc(&b, 8), wire_compare_encode(&compare, &b), put(folder, "wire/compare", &b);
 	buf_addc(&b, 10);
@@ -86,10 +88,12 @@ static void worker_messages(const char *folder)
 	put(folder, "wire/compared", &b);
 	buf_addc(&b, 11);
 	struct wire_condition conditions[3] = { { .core_mhz = 1980 } };
-	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3, .launches = 2 }, &b);
+	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3,
+						      .launches = 2 }, &b);
 	put(folder, "wire/measured", &b);
 	buf_addc(&b, 16);
-	wire_paired_encode(&(struct wire_paired){ .a_ns = samples, .b_ns = samples, .conditions = conditions, .pair_count = 3 }, &b);
+	wire_paired_encode(&(struct wire_paired){ .a_ns = samples, .b_ns = samples, .conditions = conditions, .pair_count = 3 },
+			   &b);
 	put(folder, "wire/paired", &b);
 	buf_addc(&b, 17), wire_energised_encode(&(struct wire_energised){ .executions = 9, .seconds = 1, .joules = 300 }, &b);
 	put(folder, "wire/energised", &b);
@@ -99,7 +103,8 @@ static void worker_messages(const char *folder)
 	put(folder, "wire/failed", &b);
 	buf_addc(&b, 20), wire_devices_encode(&(struct wire_devices){ .at = &(struct facts){ .id = "cuda:0" }, .count = 1 }, &b);
 	put(folder, "wire/devices", &b);
-	buf_addc(&b, 27), wire_product_encode(&(struct wire_product){ .run = 1, .gemm = { .b = 1, .c = 2 }, .tolerance = 1e-3 }, &b);
+	buf_addc(&b, 27),
+		wire_product_encode(&(struct wire_product){ .run = 1, .gemm = { .b = 1, .c = 2 }, .tolerance = 1e-3 }, &b);
 	put(folder, "wire/product", &b);
 }
 

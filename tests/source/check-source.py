@@ -63,7 +63,9 @@ HEADERLESS = ("daemon/main.c", "daemon/tools/", "daemon/verbs/")
 # its room has one header for what only its own files call
 ROOM_HEADERS = {"mcp": "inner.h", "backends/cuda": "cuda.h", "backends/gpu": "gpu.h", "backends/hip": "hip.h", "backends/hlsl": "hlsl.h",
                 "backends/worker": "runs.h", "backends/sandbox": "sandbox.h", "backends/timing": "measure.h"}
-FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX = 100, 500, 700, 40
+FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX, PARAMETERS_MAX = 100, 500, 700, 40, 7
+WIDTH_MAX = 132  # .clang-format's ColumnLimit
+CALLBACKS = {("mcp/http.c", "on_access")}  # parameters as a library calls them
 SKIPPED = re.compile(r"^(\.git|build(-.*)?|node_modules|__pycache__)$")
 UNREAD = ("tests/source/check-source.py", "tests/source/check-source.t", "compile_commands.json")
 TEXT = re.compile(r"\.(c|cc|h|py|sh|t|js|mjs|ts|pl|sql|json|md|service|lua|hlsl|cu|yml|yaml)$|(^|/)(Makefile|run)$")
@@ -146,6 +148,27 @@ def check_lengths(path, lines):
             start = None
 
 
+def check_width(path, lines):
+    """Every C file, and every program of ours; a line that is one long word (an address) cannot be wrapped."""
+    if not path.endswith((".c", ".h", ".cc")):
+        return
+    for number, line in enumerate(lines, 1):
+        width = len(line.expandtabs(8))
+        if width > WIDTH_MAX and not re.match(r"\s*\S*\s*\S{100,}$", line):
+            yield number, f"{width} columns, want at most {WIDTH_MAX}: wrap it as clang-format does"
+
+
+def check_parameters(path, lines):
+    for found in re.finditer(r"^[a-z][\w *]*?\b(\w+)(\([^;{}]*\))\s*\{$", "\n".join(lines), re.M):
+        depth, count = 0, 1
+        for c in found.group(2):
+            depth += (c == "(") - (c == ")")
+            count += c == "," and depth == 1
+        if count > PARAMETERS_MAX and (path, found.group(1)) not in CALLBACKS:
+            number = found.string.count("\n", 0, found.start()) + 1
+            yield number, f"{found.group(1)} has {count} parameters, want at most {PARAMETERS_MAX}: pass a struct"
+
+
 def check_shape(path, lines, names):
     if not lines or not lines[0].startswith("/*"):
         yield 1, "begin with a comment that says what the file is for and who calls it"
@@ -222,11 +245,11 @@ def findings(root, objects):
     for path in names:
         with open(os.path.join(root, path), encoding="utf-8", errors="replace") as f:
             lines = f.read().splitlines()
-        checks = [check_text(path, lines)]
+        checks = [check_text(path, lines), check_width(path, lines)]
         if path.endswith((".c", ".h", ".cc")):
             checks.append(check_lengths(path, lines))
             if in_layers(path):
-                checks += [check_includes(path, lines), check_shape(path, lines, set(names))]
+                checks += [check_includes(path, lines), check_parameters(path, lines), check_shape(path, lines, set(names))]
         if path.startswith("tests/") and path.endswith(".t") and not os.access(os.path.join(root, path), os.X_OK):
             checks.append([(1, "a test that cannot be run: chmod +x")])
         if objects and in_layers(path) and path.endswith((".c", ".cc")):

@@ -91,6 +91,19 @@ plant base/a.c "$(lines 500)"
 if check && grep -q 'base/a.c:1: warning: 501 lines' "$top/out"; then report 0 'a file of 501 lines only gets a warning'; else report 1 'a file of 501 lines only gets a warning'; fi
 fresh
 
+wide="$(printf "x = y; /* %0118d" 0)"
+plant base/a.c "$wide */;"
+check
+report $? 'a line of 132 columns passes'
+plant base/a.c "	$wide */;"
+refused 'base/a.c:2: 140 columns' 'a line of 140 columns, of which a tab is eight, is refused'
+
+plant base/a.c 'static void f(int a, int b, int c, int d, int e,' '              void (*f)(int, int), int g)' '{' '}'
+check
+report $? 'a function of seven parameters passes'
+plant base/a.c 'static void f(int a, int b, int c, int d, int e,' '              void (*f)(int, int), int g, int h)' '{' '}'
+refused 'base/a.c:2: f has 8 parameters' 'a function of eight parameters is refused'
+
 for i in $(seq 41); do plant "base/a_$i.c"; done
 refused 'base:1: 43 files' 'a folder of 43 C files is refused'
 

@@ -80,7 +80,8 @@ static void image(struct buf *out)
 {
 	struct buf s[SECTIONS] = { BUF_INIT };
 	Elf64_Shdr h[SECTIONS] = { { 0 } };
-	Elf64_Ehdr head = { .e_ident = ELFMAG, .e_machine = EM_CUDA, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = 1 };
+	Elf64_Ehdr head = { .e_ident = ELFMAG, .e_machine = EM_CUDA, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS,
+			    .e_shstrndx = 1 };
 
 	contents(s, h);
 	head.e_ident[EI_CLASS] = ELFCLASS64;

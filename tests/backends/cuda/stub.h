@@ -9,8 +9,9 @@
 /* True when `file` was made. */
 static int stub_build(const char *which, const char *file)
 {
-	char *command = mem_fmt("echo '#include \"tests/backends/cuda/stub_vendor.h\"' | ${CC:-cc} -w -shared -fPIC -D%s -I. -x c - -o '%s'",
-	                        which, file);
+	char *command = mem_fmt(
+		"echo '#include \"tests/backends/cuda/stub_vendor.h\"' | ${CC:-cc} -w -shared -fPIC -D%s -I. -x c - -o '%s'", which,
+		file);
 	int rc = system(command);
 	free(command);
 	return rc == 0;

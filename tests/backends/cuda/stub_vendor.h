@@ -1,5 +1,5 @@
-/* Stand-ins for cuBLASLt (LIB_BLAS), NVML (LIB_NVML) and CUPTI (LIB_CUPTI), built by test_gemm.c, test_nvml.c and test_counters.c with
- * the published names and layouts. */
+/* Stand-ins for cuBLASLt (LIB_BLAS), NVML (LIB_NVML) and CUPTI (LIB_CUPTI), built by test_gemm.c, test_nvml.c and test_counters.c
+ * with the published names and layouts. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -134,15 +134,38 @@ static int passes_done, ranges, metrics, fetched;
 static char range_names[8][24];
 static struct cupti_pcs *pc_buffer;
 
-int cuptiGetResultString(int r, const char **text) { *text = r == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR"; return 0; }
+int cuptiGetResultString(int r, const char **text)
+{
+	*text = r == 35 ? "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES" : "CUPTI_ERROR";
+	return 0;
+}
 int cuptiProfilerInitialize(struct cupti_plain *p) { stub_wrong += p->size != 16; return 0; }
 int cuptiProfilerDeInitialize(struct cupti_plain *p) { stub_wrong += p->size != 16; return 0; }
 int cuptiDeviceGetChipName(struct cupti_chip *p) { p->name = "GH100"; return 0; }
-int cuptiProfilerGetCounterAvailability(struct cupti_available *p) { p->image_size = 4; if (p->image) memset(p->image, 7, 4); return 0; }
-int cuptiProfilerHostInitialize(struct cupti_host *p) { stub_wrong += p->available[3] != 7; p->host = &metrics; metrics = 0; stub_host_alive++; return 0; }
+int cuptiProfilerGetCounterAvailability(struct cupti_available *p)
+{
+	p->image_size = 4;
+	if (p->image)
+		memset(p->image, 7, 4);
+	return 0;
+}
+int cuptiProfilerHostInitialize(struct cupti_host *p)
+{
+	stub_wrong += p->available[3] != 7;
+	p->host = &metrics;
+	metrics = 0;
+	stub_host_alive++;
+	return 0;
+}
 int cuptiProfilerHostDeinitialize(struct cupti_of *p) { stub_wrong += p->object != &metrics; stub_host_alive--; return 0; }
 /* This chip has no tensor cores. */
-int cuptiProfilerHostConfigAddMetrics(struct cupti_metrics *p) { if (strstr(p->names[0], "tensor")) return 17; metrics++; return 0; }
+int cuptiProfilerHostConfigAddMetrics(struct cupti_metrics *p)
+{
+	if (strstr(p->names[0], "tensor"))
+		return 17;
+	metrics++;
+	return 0;
+}
 int cuptiProfilerHostGetConfigImageSize(struct cupti_config *p) { p->bytes = 16; return 0; }
 int cuptiProfilerHostGetConfigImage(struct cupti_config *p) { memset(p->image, 1, p->bytes); return 0; }
 /* The value of a metric says which range and which metric it is. */
@@ -150,19 +173,49 @@ int cuptiProfilerHostEvaluateToGpuValues(struct cupti_evaluate *p)
 {
 	stub_wrong += (int)p->count != metrics;
 	for (size_t i = 0; i < p->count; i++)
-		p->values[i] = strncmp(p->names[i], "dram__bytes_read", 16) == 0 ? 1000.0 * (double)(p->range + 1) : strcmp(p->names[i], "dram__bytes_write.sum") == 0 ? (double)stub_pushed : 0.0 / 0.0;
+		p->values[i] = strncmp(p->names[i], "dram__bytes_read", 16) == 0   ? 1000.0 * (double)(p->range + 1)
+			       : strcmp(p->names[i], "dram__bytes_write.sum") == 0 ? (double)stub_pushed
+										   : 0.0 / 0.0;
 	return 0;
 }
-int cuptiRangeProfilerEnable(struct cupti_range_enable *p) { if (stub_range_result) return stub_range_result; p->range = &ranges; stub_range_alive++; passes_done = 0; return 0; }
+int cuptiRangeProfilerEnable(struct cupti_range_enable *p)
+{
+	if (stub_range_result)
+		return stub_range_result;
+	p->range = &ranges;
+	stub_range_alive++;
+	passes_done = 0;
+	return 0;
+}
 int cuptiRangeProfilerDisable(struct cupti_of *p) { stub_wrong += p->object != &ranges; stub_range_alive--; return 0; }
 int cuptiRangeProfilerStart(struct cupti_of *p) { stub_wrong += p->object != &ranges; ranges = 0; return 0; }
-int cuptiRangeProfilerStop(struct cupti_range_stop *p) { p->pass = (size_t)++passes_done; p->level = 1; p->whole = passes_done == stub_passes; return 0; }
+int cuptiRangeProfilerStop(struct cupti_range_stop *p)
+{
+	p->pass = (size_t)++passes_done;
+	p->level = 1;
+	p->whole = passes_done == stub_passes;
+	return 0;
+}
 int cuptiRangeProfilerPushRange(struct cupti_range_push *p) { strcpy(range_names[ranges++], p->name); stub_pushed++; return 0; }
 int cuptiRangeProfilerPopRange(struct cupti_of *p) { (void)p; return 0; }
-int cuptiRangeProfilerDecodeData(struct cupti_range_decode *p) { stub_wrong += passes_done != stub_passes; p->dropped = 0; return 0; }
-int cuptiRangeProfilerGetCounterDataSize(struct cupti_range_data_size *p) { stub_wrong += (int)p->count != metrics; p->bytes = 32; return 0; }
+int cuptiRangeProfilerDecodeData(struct cupti_range_decode *p)
+{
+	stub_wrong += passes_done != stub_passes;
+	p->dropped = 0;
+	return 0;
+}
+int cuptiRangeProfilerGetCounterDataSize(struct cupti_range_data_size *p)
+{
+	stub_wrong += (int)p->count != metrics;
+	p->bytes = 32;
+	return 0;
+}
 int cuptiRangeProfilerCounterDataImageInitialize(struct cupti_range_data *p) { memset(p->data, 2, p->bytes); return 0; }
-int cuptiRangeProfilerSetConfig(struct cupti_range_config *p) { stub_wrong += p->ranges != 2 || p->replay != 3 || (int)p->pass != passes_done; return 0; }
+int cuptiRangeProfilerSetConfig(struct cupti_range_config *p)
+{
+	stub_wrong += p->ranges != 2 || p->replay != 3 || (int)p->pass != passes_done;
+	return 0;
+}
 int cuptiRangeProfilerGetCounterDataInfo(struct cupti_range_count *p) { p->count = (size_t)ranges; return 0; }
 int cuptiRangeProfilerCounterDataGetRangeInfo(struct cupti_range_name *p) { p->name = range_names[p->range]; return 0; }
 int cuptiPCSamplingEnable(struct cupti_of *p) { (void)p; return stub_sampling_result; }
@@ -179,7 +232,9 @@ int cuptiPCSamplingSetConfigurationAttribute(struct cupti_pc_config *p)
 int cuptiPCSamplingGetNumStallReasons(struct cupti_pc_reasons *p) { *p->count = 3; return 0; }
 int cuptiPCSamplingGetStallReasons(struct cupti_pc_names *p)
 {
-	static const char *const names[] = { "smsp__pcsamp_warps_issue_stalled_wait", "smsp__pcsamp_warps_issue_stalled_long_scoreboard", "smsp__pcsamp_warps_issue_stalled_wait_not_issued" };
+	static const char *const names[] = { "smsp__pcsamp_warps_issue_stalled_wait",
+					     "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+					     "smsp__pcsamp_warps_issue_stalled_wait_not_issued" };
 	for (size_t i = 0; i < p->count; i++) {
 		p->reasons[i] = (uint32_t)(10 + i);
 		strcpy(p->names[i], names[i]);

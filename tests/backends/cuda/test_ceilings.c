@@ -18,8 +18,10 @@ static void all_for(const char *arch, size_t want)
 		is_int(plan_check(c->plan, &e), 0, "%s %s: the plan is consistent %s", arch, c->name, e.text);
 		is_int(compile(arch, "", c->device, c->plan, &out, &e), 0, "the ceiling's kernel compiles %s", e.text);
 		if (out.kernel_count)
-			ok(out.kernels[0].spill == 0, "the ceiling's kernel does not spill (%u registers)", out.kernels[0].registers);
-		ok(strcmp(c->unit, "launch") == 0 ? c->work == 1 : c->work > 1e6, "the work of an execution is known: %g %s", c->work, c->unit);
+			ok(out.kernels[0].spill == 0, "the ceiling's kernel does not spill (%u registers)",
+			   out.kernels[0].registers);
+		ok(strcmp(c->unit, "launch") == 0 ? c->work == 1 : c->work > 1e6, "the work of an execution is known: %g %s",
+		   c->work, c->unit);
 		wire_compiled_fini(&out);
 	}
 	wire_ceilings_fini(&list);

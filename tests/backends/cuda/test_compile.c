@@ -35,8 +35,8 @@ static void good(void)
 }
 
 /* Expects failure with this code and these two parts of the message. */
-static void bad(const char *what, const char *macros, const char *device, struct plan *take_plan, enum err_code code, const char *part,
-                const char *part2)
+static void bad(const char *what, const char *macros, const char *device, struct plan *take_plan, enum err_code code,
+		const char *part, const char *part2)
 {
 	struct wire_compiled c;
 	struct err e;
@@ -53,8 +53,8 @@ static void errors(void)
 {
 	bad("undefined name", "", "extern \"C\" __global__ void k(float *C) {\n\tint unused;\n\tC[0] = nothing;\n}\n",
 	    small_plan("k", 1, 32), ERR_COMPILE, "device(3): error", "\"nothing\" is undefined");
-	bad("broken macro region", "#define ONE 1\n#if ONE\n", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 32),
-	    ERR_COMPILE, "macros(2): error", "#endif");
+	bad("broken macro region", "#define ONE 1\n#if ONE\n", "extern \"C\" __global__ void k(float *C) { }\n",
+	    small_plan("k", 1, 32), ERR_COMPILE, "macros(2): error", "#endif");
 	bad("bad instruction", "", "extern \"C\" __global__ void k(float *C) {\n\n\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
 	    small_plan("k", 1, 32), ERR_COMPILE, "device(4): ptxas error", "wgmma.nonsense;");
 	bad("bad instruction in a macro", "static __device__ void f() {\n\tasm volatile(\"wgmma.nonsense;\");\n}\n",
@@ -68,17 +68,21 @@ static void errors(void)
 	    small_plan("k", 1, 32), ERR_INPUT, "k1", "k2");
 	bad("extern \"C\" forgotten", "", "__global__ void k(float *C) { }\n", small_plan("k", 1, 32), ERR_INPUT, "_Z1kPf",
 	    "declare it extern \"C\"");
-	bad("memory of the device's own", "", "extern \"C\" __global__ void k(float *C) { float *p = new float[8]; p[threadIdx.x & 7] = C[0]; C[1] = p[0]; delete[] p; }\n",
+	bad("memory of the device's own", "",
+	    "extern \"C\" __global__ void k(float *C) { float *p = new float[8]; p[threadIdx.x & 7] = C[0]; C[1] = p[0]; delete[] "
+	    "p; }\n",
 	    small_plan("k", 1, 32), ERR_INPUT, "allocates memory", "alloc()");
 	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
 	bad("argument count", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT,
 	    "takes 2 parameters", "gives 1");
-	bad("too many threads", "", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000", "1024");
-	bad("launch bounds", "", "extern \"C\" __global__ void __launch_bounds__(128) k(float *C) { }\n", small_plan("k", 1, 256), ERR_PRUNED,
-	    "256", "128");
-	bad("too much static shared memory", "", "extern \"C\" __global__ void k(float *C) { __shared__ float t[20000];\n"
-	    "t[threadIdx.x * 4] = C[threadIdx.x]; __syncthreads(); C[threadIdx.x] = t[19999 - threadIdx.x]; }\n", small_plan("k", 1, 32),
-	    ERR_PRUNED, "80000", "49152");
+	bad("too many threads", "", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000",
+	    "1024");
+	bad("launch bounds", "", "extern \"C\" __global__ void __launch_bounds__(128) k(float *C) { }\n", small_plan("k", 1, 256),
+	    ERR_PRUNED, "256", "128");
+	bad("too much static shared memory", "",
+	    "extern \"C\" __global__ void k(float *C) { __shared__ float t[20000];\n"
+	    "t[threadIdx.x * 4] = C[threadIdx.x]; __syncthreads(); C[threadIdx.x] = t[19999 - threadIdx.x]; }\n",
+	    small_plan("k", 1, 32), ERR_PRUNED, "80000", "49152");
 }
 
 static void more_errors(void)
@@ -88,19 +92,23 @@ static void more_errors(void)
 	struct err e;
 
 	p->ops[0].launch.shared = 240000;
-	bad("too much dynamic shared memory", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "240000", "232448");
+	bad("too much dynamic shared memory", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "240000",
+	    "232448");
 	p = small_plan("k", 1, 32);
 	add_int_arg(&p->ops[0].launch, "n", DTYPE_I64, 5);
-	bad("argument type", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", p, ERR_INPUT, "argument 2 (n) is i64 of 8 bytes",
-	    "4 bytes");
+	bad("argument type", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", p, ERR_INPUT,
+	    "argument 2 (n) is i64 of 8 bytes", "4 bytes");
 	p = small_plan("k", 3, 32);
 	p->ops[0].launch.cluster[0] = 2;
-	bad("cluster", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "grid dimension x is 3", "clusters of 2");
+	bad("cluster", "", "extern \"C\" __global__ void k(float *C) { }\n", p, ERR_PRUNED, "grid dimension x is 3",
+	    "clusters of 2");
 	p = small_plan("k", 1, 1024);
 	bad("registers", "#define STEP(i) float v##i = C[i]; ",
 	    "extern \"C\" __global__ void __launch_bounds__(1024) other(float *C) { }\n"
-	    "extern \"C\" __global__ void k(float *C) {\n\tfloat v[96];\n#pragma unroll\n\tfor (int i = 0; i < 96; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
-	    "\t__syncthreads();\n#pragma unroll\n\tfor (int i = 0; i < 96; i++) C[(i * 7 % 96) * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(i * 5) % 96];\n}\n",
+	    "extern \"C\" __global__ void k(float *C) {\n\tfloat v[96];\n#pragma unroll\n"
+	    "\tfor (int i = 0; i < 96; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
+	    "\t__syncthreads();\n#pragma unroll\n"
+	    "\tfor (int i = 0; i < 96; i++) C[(i * 7 % 96) * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(i * 5) % 96];\n}\n",
 	    p, ERR_PRUNED, "1024 threads per block asked", "registers per thread");
 	p = small_plan("k", 1, 32);
 	is_int(compile("sm_20", "", "", p, &c, &e), -ERR_NOT_FOUND, "an unknown architecture is refused");
@@ -118,12 +126,16 @@ static void shows_resources(void)
 
 	p->ops[0].launch.shared = 100000;
 	is_int(compile(ARCH, "#include <stdint.h>\n#include <math.h>\n#include <cuda_runtime.h>\n",
-	               "extern \"C\" __global__ void __launch_bounds__(64, 2) k(float *C) {\n"
-	               "	extern __shared__ float dynamic[]; __shared__ float t[333]; float local[100]; int unused; uint32_t x = threadIdx.x;\n"
-	               "	for (int i = 0; i < 100; i++) local[i] = C[i + x];\n"
-	               "	t[x] = local[(int)C[x]] + INFINITY; dynamic[x] = t[x]; __syncthreads(); C[x] = t[63 - x] * dynamic[x + 1];\n}\n",
-	               p, &c, &e), 0, "compile a kernel with shared, local and dynamic memory (%s)", e.text);
-	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1344, "static shared memory: 1332 bytes in units of 16, without the reserved part");
+		       "extern \"C\" __global__ void __launch_bounds__(64, 2) k(float *C) {\n"
+		       "	extern __shared__ float dynamic[]; __shared__ float t[333]; float local[100]; int unused; uint32_t "
+		       "x = threadIdx.x;\n"
+		       "	for (int i = 0; i < 100; i++) local[i] = C[i + x];\n"
+		       "	t[x] = local[(int)C[x]] + INFINITY; dynamic[x] = t[x]; __syncthreads(); C[x] = t[63 - x] * "
+		       "dynamic[x + 1];\n}\n",
+		       p, &c, &e),
+	       0, "compile a kernel with shared, local and dynamic memory (%s)", e.text);
+	is_int(c.kernel_count == 1 ? c.kernels[0].shared : 0, 1344,
+	       "static shared memory: 1332 bytes in units of 16, without the reserved part");
 	is_int(c.kernel_count == 1 ? c.kernels[0].spill : 0, 400, "an indexed array counts as local memory");
 	is_int(c.kernel_count == 1 ? c.kernels[0].max_threads : 0, 64, "launch bounds limit the threads");
 	has_str(c.log, "device(2): warning", "the log keeps warnings");
@@ -134,10 +146,12 @@ static void shows_resources(void)
 
 static void toolkit_headers(void)
 {
-	static const char device[] = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n#include <stdint.h>\n#include <cuda.h>\n"
-		"extern \"C\" __global__ void k(float *C) { __half h = __float2half(C[0]); __nv_bfloat16 b = __float2bfloat16(C[1]);\n"
-		"	CUtensorMap *m = 0; uint64_t z = sizeof *m;\n"
-		"	C[2] = __half2float(h) + __bfloat162float(b) + z; }\n";
+	static const char device[] = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n#include <stdint.h>\n"
+				     "#include <cuda.h>\n"
+				     "extern \"C\" __global__ void k(float *C) { __half h = __float2half(C[0]); __nv_bfloat16 b = "
+				     "__float2bfloat16(C[1]);\n"
+				     "	CUtensorMap *m = 0; uint64_t z = sizeof *m;\n"
+				     "	C[2] = __half2float(h) + __bfloat162float(b) + z; }\n";
 	struct plan *p = small_plan("k", 1, 32);
 	struct gpu_rtc nvrtc;
 	struct wire_compiled c;
@@ -162,8 +176,9 @@ static void toolkit_headers(void)
 	is_int(compile(ARCH, "", device, p, &c, &e), -ERR_UNSUPPORTED, "a toolkit header without a toolkit is refused");
 	has_str(e.text, "<cuda_fp16.h>", "the message names the header");
 	has_str(e.text, "CUDA_HOME", "the message says what to do");
-	is_int(compile(ARCH, "", "#include <stdint.h>\nextern \"C\" __global__ void k(float *C) { C[0] = sizeof(uint64_t); }", p, &c, &e), 0,
-	       "standard types work without a toolkit (%s)", e.text);
+	is_int(compile(ARCH, "", "#include <stdint.h>\nextern \"C\" __global__ void k(float *C) { C[0] = sizeof(uint64_t); }", p,
+		       &c, &e),
+	       0, "standard types work without a toolkit (%s)", e.text);
 	wire_compiled_fini(&c);
 	unsetenv("PEAKD_CUDA_TOOLKIT");
 	unlink(link);
@@ -175,7 +190,8 @@ static void toolkit_headers(void)
 /* Barriers for nothing. */
 static void probes(void)
 {
-	static const char device[] = "extern \"C\" __global__ void k(float *C) {\n\t__shared__ float s[32];\n\ts[threadIdx.x] = C[threadIdx.x];\n"
+	static const char device[] = "extern \"C\" __global__ void k(float *C) {\n\t__shared__ float s[32];\n"
+		"\ts[threadIdx.x] = C[threadIdx.x];\n"
 				     "\t__syncthreads();\n\tC[threadIdx.x] = s[31 - threadIdx.x];\n}\n";
 	struct plan *p = small_plan("k", 1, 32);
 	struct wire_compiled without = { .binary = NULL }, with = { .binary = NULL };
@@ -204,8 +220,13 @@ static void judge_compiles(void)
 {
 	struct plan *p = plan_new();
 	char *options[] = { (char *)"-fmad=false", (char *)"-default-device" };
-	struct wire_compile request = { .backend = (char *)backend_cuda.name, .arch = (char *)ARCH, .macros = (char *)"",
-					.device = (char *)gpu_judge_resident.source, .options = options, .option_count = 2, .plan = p };
+	struct wire_compile request = { .backend = (char *)backend_cuda.name,
+					.arch = (char *)ARCH,
+					.macros = (char *)"",
+					.device = (char *)gpu_judge_resident.source,
+					.options = options,
+					.option_count = 2,
+					.plan = p };
 	struct wire_compiled c = { .binary = NULL };
 	struct err e = ERR_INIT;
 	add_buffer(p, "found", PLAN_OUT, 1, 1);

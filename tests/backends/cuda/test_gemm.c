@@ -18,13 +18,27 @@ enum { FINAL = 9 }; /* samples of a finalist */
 
 static gpu_result memory_alloc(gpu_address *to, size_t n) { *to = (gpu_address)(uintptr_t)malloc(n); blocks++; return 0; }
 static gpu_result memory_free(gpu_address at) { free((void *)(uintptr_t)at); blocks--; return 0; }
-static gpu_result memory_set(gpu_address to, unsigned char v, size_t n, gpu_stream s) { (void)to; (void)v; (void)n; (void)s; return 0; }
+static gpu_result memory_set(gpu_address to, unsigned char v, size_t n, gpu_stream s)
+{
+	(void)to;
+	(void)v;
+	(void)n;
+	(void)s;
+	return 0;
+}
 static gpu_result event_record(gpu_event e, gpu_stream s) { (void)e; (void)s; return 0; }
 static gpu_result stream_wait(gpu_stream s) { (void)s; return 0; }
 /* Algorithm 2 is the fastest. */
-static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 1 + fabsf((float)*last - 2); return 0; }
+static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b)
+{
+	(void)a;
+	(void)b;
+	*ms = 1 + fabsf((float)*last - 2);
+	return 0;
+}
 
-static void matrix(struct plan *p, const char *name, enum plan_role role, enum dtype type, int64_t rows, int64_t columns, int64_t ld)
+static void matrix(struct plan *p, const char *name, enum plan_role role, enum dtype type, int64_t rows, int64_t columns,
+		   int64_t ld)
 {
 	*MEM_PUSH(p->buffers, p->buffer_count) = (struct plan_buffer){
 		.name = mem_str(name), .type = type, .role = role, .rank = 2, .dims = { rows, columns }, .ld = ld,
@@ -69,8 +83,9 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 	matrix(p, "A", PLAN_IN, type, ta ? K : M, ta ? M : K, 7);
 	matrix(p, "B", PLAN_IN, type, tb ? N : K, tb ? K : N, 8);
 	matrix(p, "C", PLAN_OUT, type, M, N, 6);
-	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta,
-	                                                                                   .b_transposed = tb, .tf32 = tf32 } };
+	*MEM_PUSH(p->ops, p->op_count) =
+		(struct plan_op){ .kind = PLAN_OP_GEMM,
+				  .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta, .b_transposed = tb, .tf32 = tf32 } };
 	is_int(plan_check(p, &e), 0, "a plan of one product is consistent %s", e.text);
 	gpu_address at[3];
 	for (int i = 0; i < 3; i++) {
@@ -92,9 +107,12 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 		for (int64_t c = 0; c < N; c++) {
 			double sum = 0;
 			for (int64_t k = 0; k < K; k++)
-				sum += dtype_load(type, (uint8_t *)(uintptr_t)at[0] + (size_t)(ta ? k * 7 + r : r * 7 + k) * dtype_size(type)) *
-				       dtype_load(type, (uint8_t *)(uintptr_t)at[1] + (size_t)(tb ? c * 8 + k : k * 8 + c) * dtype_size(type));
-			worst = fmax(worst, fabs(sum - dtype_load(type, (uint8_t *)(uintptr_t)at[2] + (size_t)(r * 6 + c) * dtype_size(type))));
+				sum += dtype_load(type, (uint8_t *)(uintptr_t)at[0] +
+								(size_t)(ta ? k * 7 + r : r * 7 + k) * dtype_size(type)) *
+				       dtype_load(type, (uint8_t *)(uintptr_t)at[1] +
+								(size_t)(tb ? c * 8 + k : k * 8 + c) * dtype_size(type));
+			worst = fmax(worst, fabs(sum - dtype_load(type, (uint8_t *)(uintptr_t)at[2] +
+										(size_t)(r * 6 + c) * dtype_size(type))));
 		}
 	ok(worst < 1e-5, "C = %s·%s (%g)", ta ? "Aᵀ" : "A", tb ? "Bᵀ" : "B", worst);
 	cuda_gemm_free(g);
@@ -126,9 +144,13 @@ static void refused(void)
 int main(void)
 {
 	char folder[] = "/tmp/peakd-blas-XXXXXX";
-	struct backend_device d = { .api = { .memory_alloc = memory_alloc, .memory_free = memory_free, .memory_set = memory_set,
-	                                    .event_record = event_record, .event_elapsed = event_elapsed, .stream_wait = stream_wait },
-	                            .flush_bytes = 1024 };
+	struct backend_device d = { .api = { .memory_alloc = memory_alloc,
+					     .memory_free = memory_free,
+					     .memory_set = memory_set,
+					     .event_record = event_record,
+					     .event_elapsed = event_elapsed,
+					     .stream_wait = stream_wait },
+				    .flush_bytes = 1024 };
 	struct plan_op op = { .kind = PLAN_OP_GEMM };
 	struct plan one = { .ops = &op, .op_count = 1, .buffers = &(struct plan_buffer){ .rank = 2 }, .buffer_count = 1 };
 	struct cuda_gemm *g = NULL;

@@ -32,7 +32,8 @@ static void missing_toolkit(void)
 	struct err e = ERR_INIT;
 	struct gpu_rtc nvrtc;
 	struct facts facts;
-	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)"sm_90a", .macros = (char *)"", .device = (char *)"" };
+	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)"sm_90a", .macros = (char *)"",
+					.device = (char *)"" };
 	struct wire_compiled compiled = { .binary = NULL };
 
 	ok(mkdtemp(folder) != NULL, "make an empty folder");

@@ -27,7 +27,8 @@ int main(void)
 	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
 	is_str(gpu_monitor_note(w), "", "with the library there is no note");
 	struct wire_condition c = gpu_monitor_look(w);
-	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61, "clocks, power and temperature are read");
+	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61,
+	   "clocks, power and temperature are read");
 	is_int(c.throttle, WIRE_THROTTLE_POWER_CAP, "throttle reasons are read through the older function");
 	ok(c.foreign == 0 && !c.disturbed, "own load and earlier load are not foreign load");
 	*load = 40;

@@ -48,8 +48,18 @@ static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 
 static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
 
-static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
-static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
+static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s)
+{
+	(void)s;
+	memcpy((void *)(uintptr_t)to, from, n);
+	return 0;
+}
+static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s)
+{
+	(void)s;
+	memcpy(to, (void *)(uintptr_t)from, n);
+	return 0;
+}
 
 static gpu_result copy_within(gpu_address to, gpu_address from, size_t n, gpu_stream s)
 {
@@ -83,7 +93,13 @@ static gpu_result module_load(gpu_library *m, const void *image)
 }
 
 static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
-static gpu_result module_function(gpu_function *f, gpu_library m, const char *name) { (void)m; (void)name; *f = (gpu_function)&fake; return 0; }
+static gpu_result module_function(gpu_function *f, gpu_library m, const char *name)
+{
+	(void)m;
+	(void)name;
+	*f = (gpu_function)&fake;
+	return 0;
+}
 
 static gpu_result function_attribute(int *value, int attribute, gpu_function f)
 {
@@ -116,8 +132,9 @@ static gpu_result occupancy_clusters(int *clusters, gpu_function f, const struct
 	return 0;
 }
 
-static gpu_result tensor_map(struct gpu_tensor_map *map, int type, uint32_t rank, void *address, const uint64_t *dims, const uint64_t *strides,
-                           const uint32_t *box, const uint32_t *every, int interleave, int swizzle, int promotion, int fill)
+static gpu_result tensor_map(struct gpu_tensor_map *map, int type, uint32_t rank, void *address, const uint64_t *dims,
+			     const uint64_t *strides, const uint32_t *box, const uint32_t *every, int interleave, int swizzle,
+			     int promotion, int fill)
 {
 	(void)rank; (void)interleave; (void)promotion;
 	if (box[0] > 256 || every[0] != 1)
@@ -148,8 +165,8 @@ static gpu_result launch_extended(const struct gpu_launch_config *config, gpu_fu
 	return 0;
 }
 
-static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                       gpu_stream stream, void **args, void **extra)
+static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			 unsigned shared, gpu_stream stream, void **args, void **extra)
 {
 	struct gpu_launch_config config = { .grid = { gx, gy, gz }, .block = { bx, by, bz }, .shared = shared, .stream = stream };
 	if (bx == 1024) {
@@ -162,7 +179,14 @@ static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, 
 
 static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
 static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static gpu_result capture_end(gpu_stream s, gpu_graph *g) { (void)s; fake.capturing = 0; *g = (gpu_graph)&fake; fake.graphs++; return 0; }
+static gpu_result capture_end(gpu_stream s, gpu_graph *g)
+{
+	(void)s;
+	fake.capturing = 0;
+	*g = (gpu_graph)&fake;
+	fake.graphs++;
+	return 0;
+}
 static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
 
 static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags)
@@ -195,15 +219,39 @@ static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; 
 static struct backend_device new_device(void)
 {
 	struct backend_device d = {
-		.api = { .error_name = error_name, .error_text = error_name, .context_use = context_use, .memory_info = memory_info,
-		        .memory_alloc = memory_alloc, .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out,
-		        .copy_within = copy_within, .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
-		        .module_function = module_function, .function_attribute = function_attribute, .function_set = function_set,
-		        .occupancy_blocks = occupancy_blocks, .occupancy_clusters = occupancy_clusters, .tensor_map = tensor_map, .launch = launch,
-		        .launch_extended = launch_extended, .stream_wait = stream_wait, .capture_begin = capture_begin, .capture_end = capture_end,
-		        .graph_free = graph_free, .graph_instantiate = graph_instantiate, .graph_exec_free = graph_exec_free,
-		        .graph_launch = graph_launch, .event_record = event_record, .event_elapsed = event_elapsed },
-		.cooperative = true, .tensor_maps = true, .graphs = true, .flush_bytes = 1 << 16,
+		.api = { .error_name = error_name,
+			 .error_text = error_name,
+			 .context_use = context_use,
+			 .memory_info = memory_info,
+			 .memory_alloc = memory_alloc,
+			 .memory_free = memory_free,
+			 .copy_in = copy_in,
+			 .copy_out = copy_out,
+			 .copy_within = copy_within,
+			 .memory_set = memory_set,
+			 .module_load = module_load,
+			 .module_unload = module_unload,
+			 .module_function = module_function,
+			 .function_attribute = function_attribute,
+			 .function_set = function_set,
+			 .occupancy_blocks = occupancy_blocks,
+			 .occupancy_clusters = occupancy_clusters,
+			 .tensor_map = tensor_map,
+			 .launch = launch,
+			 .launch_extended = launch_extended,
+			 .stream_wait = stream_wait,
+			 .capture_begin = capture_begin,
+			 .capture_end = capture_end,
+			 .graph_free = graph_free,
+			 .graph_instantiate = graph_instantiate,
+			 .graph_exec_free = graph_exec_free,
+			 .graph_launch = graph_launch,
+			 .event_record = event_record,
+			 .event_elapsed = event_elapsed },
+		.cooperative = true,
+		.tensor_maps = true,
+		.graphs = true,
+		.flush_bytes = 1 << 16,
 	};
 	backend_cuda.describe("sm_90a", &d.facts, NULL);
 	d.facts.units = 10;
@@ -223,9 +271,16 @@ static struct plan *new_plan(void)
 	add_buffer(p, "T", PLAN_TABLE, 1, 4);
 	p->buffers[0].table = mem_copy(table, sizeof table);
 	add_buffer(p, "C", PLAN_OUT, 3, 5);
-	*MEM_PUSH(p->maps, p->map_count) = (struct plan_map){
-		.buffer = 1, .type = DTYPE_BF16, .rank = 2, .dims = { 8, 3 }, .strides = { 0, 16 }, .box = { 8, 2 }, .swizzle = 64, .fill_nan = true };
-	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
+	*MEM_PUSH(p->maps, p->map_count) = (struct plan_map){ .buffer = 1,
+							      .type = DTYPE_BF16,
+							      .rank = 2,
+							      .dims = { 8, 3 },
+							      .strides = { 0, 16 },
+							      .box = { 8, 2 },
+							      .swizzle = 64,
+							      .fill_nan = true };
+	*MEM_PUSH(p->ops, p->op_count) =
+		(struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){
 		.kind = PLAN_OP_COPY, .copy = { .dst = 1, .src = 0, .dst_offset = 8, .src_offset = 4, .bytes = 8 } };
 	for (int i = 0; i < 2; i++) {
@@ -241,7 +296,8 @@ static struct plan *new_plan(void)
 static void clean(const char *what)
 {
 	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs,
+	   fake.modules);
 }
 
 static void runs(const struct buf *im)
@@ -267,8 +323,10 @@ static void runs(const struct buf *im)
 	is_int((int32_t)fake.arg[1], -7, "the kernel gets the scalar");
 	is_int(fake.arg[2], 0x7e5008, "the kernel gets the tensor map by value");
 	is_int(fake.map_address % 128, 0, "the tensor map is aligned");
-	ok(fake.strides[0] == 16 && fake.map_type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 && fake.map_swizzle == CU_TENSOR_MAP_SWIZZLE_64B &&
-	   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA, "the tensor map has stride, type, swizzle and fill");
+	ok(fake.strides[0] == 16 && fake.map_type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+		   fake.map_swizzle == CU_TENSOR_MAP_SWIZZLE_64B &&
+		   fake.map_fill == CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
+	   "the tensor map has stride, type, swizzle and fill");
 	is_int(backend_cuda.read(run, 0, 0, got, sizeof got, &e), 0, "read the table");
 	ok(got[0] == 1 && got[3] == 4, "the table was written");
 	backend_cuda.read(run, 1, 0, c, sizeof c, &e);
@@ -295,7 +353,8 @@ static void runs(const struct buf *im)
 	is_int(backend_cuda.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
 	ok(fake.replays == 3 && fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three replays");
 	is_int(backend_cuda.execute(run, 3, WIRE_COLD, &ns, &e), 0, "execute three times cold");
-	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 6 && ns == 3000000, "cold: three windows, with a reset and a flush before each");
+	ok(fake.replays == 6 && fake.records == 8 && fake.sets == 6 && ns == 3000000,
+	   "cold: three windows, with a reset and a flush before each");
 	is_int(fake.blocks, 3, "memory: two buffers and the flush");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
@@ -375,7 +434,8 @@ static void rotates(const struct buf *im)
 	is_int(first_byte(run), 2, "whose output is there to be read");
 	backend_cuda.execute(run, 4, WIRE_COLD, &ns, &e);
 	is_int(backend_cuda.used_set(run), 2, "four more take turns");
-	ok(fake.found[2] == 0xff && fake.found[3] == 0xff && fake.found[4] == 0xff && fake.found[5] == 0xff && fake.found[6] == 0xff,
+	ok(fake.found[2] == 0xff && fake.found[3] == 0xff && fake.found[4] == 0xff && fake.found[5] == 0xff &&
+		   fake.found[6] == 0xff,
 	   "every cold execution finds poison in its output");
 	ok(fake.scrubs == 5 && fake.scrubbed == BACKEND_SCRUB_TIMED, "and shared memory overwritten");
 	is_int(backend_cuda.scrub(run, BACKEND_SCRUB_OTHER, &e), 0, "it can be overwritten before a judged execution");
@@ -397,7 +457,8 @@ static void only_flushes(const struct buf *im)
 	x.d.flush_bytes = 64 << 20;
 	is_int(sets_of_nine(run, WIRE_FLUSHED), 3, "three small sets");
 	is_int(backend_cuda.execute(run, 3, WIRE_FLUSHED, &ns, &e), 0, "execute with a flush");
-	ok(fake.sets == 6 && fake.set_bytes == x.d.flush_bytes, "the output is reset, and the whole cache is overwritten before each execution");
+	ok(fake.sets == 6 && fake.set_bytes == x.d.flush_bytes,
+	   "the output is reset, and the whole cache is overwritten before each execution");
 	ok(fake.replays == 3 && fake.records == 6 && ns == 3000000, "each in a window of its own");
 	ok(fake.found[1] == 0xff && fake.found[2] == 0xff && fake.found[3] == 0xff, "each finds poison in its output");
 	for (unsigned i = 0; i < 3; i++) {
@@ -472,7 +533,8 @@ static void no_room_for_copies(const struct buf *im)
 	unsigned count;
 
 	for (fake.execs_max = 1; fake.execs_max < 3; fake.execs_max++) {
-		is_int(backend_cuda.make_sets(run, WIRE_COLD, &count, &e), 0, "sets with memory for %d of three graphs (%s)", fake.execs_max, e.text);
+		is_int(backend_cuda.make_sets(run, WIRE_COLD, &count, &e), 0, "sets with memory for %d of three graphs (%s)",
+		       fake.execs_max, e.text);
 		is_int(count, fake.execs_max, "there are as many as fit");
 		is_int(backend_cuda.execute(run, 2, WIRE_COLD, &ns, &e), 0, "execute cold");
 		is_int((long long)fake.set_bytes, (long long)x.d.flush_bytes, "the cache is flushed instead of rotated");
@@ -515,12 +577,15 @@ static void launch_attributes(const struct buf *im)
 	p->ops[3].launch.cooperative = true;
 	p->ops[3].launch.grid[1] = 2;
 	fake.per_unit = 1; /* 10 blocks at once, 8 asked */
-	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a cooperative launch of clusters (%s)", e.text);
+	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a cooperative launch of clusters (%s)",
+	       e.text);
 	is_int(fake.config.attr_count, 2, "the launch has two attributes");
 	ok(fake.attrs[0].id == GPU_ATTRIBUTE_CLUSTER && fake.attrs[0].value.cluster.x == 2 && fake.attrs[0].value.cluster.z == 1,
 	   "the cluster attribute is set");
-	ok(fake.attrs[1].id == GPU_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1, "the cooperative attribute is set");
-	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100, "the launch has its geometry");
+	ok(fake.attrs[1].id == GPU_ATTRIBUTE_COOPERATIVE && fake.attrs[1].value.cooperative == 1,
+	   "the cooperative attribute is set");
+	ok(fake.config.grid[0] == 4 && fake.config.grid[1] == 2 && fake.config.block[0] == 64 && fake.config.shared == 100,
+	   "the launch has its geometry");
 	backend_cuda.release(run);
 	clean("after release");
 	plan_free(p);

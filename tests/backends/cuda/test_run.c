@@ -131,7 +131,8 @@ static void results(struct backend_device *d)
 	}
 	ok(whole, "the red zones keep their bytes");
 	is_int(backend_cuda.read(run, 2, -BACKEND_RED_ZONE - 1, zone, 1, &e), -ERR_INPUT, "a read before the red zone is refused");
-	is_int(backend_cuda.write(run, 2, (int64_t)bytes, zone, BACKEND_RED_ZONE + 1, &e), -ERR_INPUT, "a write behind the red zone is refused");
+	is_int(backend_cuda.write(run, 2, (int64_t)bytes, zone, BACKEND_RED_ZONE + 1, &e), -ERR_INPUT,
+	       "a write behind the red zone is refused");
 	backend_cuda.release(run);
 out:
 	wire_compiled_fini(&c);
@@ -158,16 +159,19 @@ static void times(struct backend_device *d)
 		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &warm, &e), 0, "execute it once");
 		is_int(backend_cuda.execute(run, 10, WIRE_WARM, &warm10, &e), 0, "execute it ten times");
 		is_int(backend_cuda.execute(run, 3, WIRE_COLD, &cold, &e), 0, "execute it cold (%s)", e.text);
-		printf("# n=%d naive: first %.3f ms, warm %.3f, warm of 10 %.3f, cold %.3f; floor %.3f (%.1f TFLOP/s)\n", N, (double)first / 1e6,
-		       (double)warm / 1e6, (double)warm10 / 1e6, (double)cold / 1e6, least_ns / 1e6, d->facts.peak_f32 / 1e12);
+		printf("# n=%d naive: first %.3f ms, warm %.3f, warm of 10 %.3f, cold %.3f; floor %.3f (%.1f TFLOP/s)\n", N,
+		       (double)first / 1e6, (double)warm / 1e6, (double)warm10 / 1e6, (double)cold / 1e6, least_ns / 1e6,
+		       d->facts.peak_f32 / 1e12);
 		ok((double)warm10 > least_ns, "its time is above the device's floor");
 		ok(warm10 < 2 * warm && warm < 2 * warm10, "the mean of ten executions is near the time of one");
-		ok(cold < 3 * warm10 && 2 * cold > warm10, "cold is near warm for a kernel of milliseconds: the flush is not timed");
+		ok(cold < 3 * warm10 && 2 * cold > warm10,
+		   "cold is near warm for a kernel of milliseconds: the flush is not timed");
 		backend_cuda.release(run);
 	}
 	wire_compiled_fini(&c);
 	run = NULL;
-	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { }", empty, &c, &run, &e), 0, "prepare an empty kernel (%s)", e.text);
+	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { }", empty, &c, &run, &e), 0, "prepare an empty kernel (%s)",
+	       e.text);
 	if (run) {
 		backend_cuda.execute(run, 10, WIRE_WARM, &first, &e);
 		backend_cuda.execute(run, 1000, WIRE_WARM, &warm, &e);
@@ -202,18 +206,24 @@ static void operations(struct backend_device *d)
 	add_buffer(p, "X", PLAN_SCRATCH, 1, 64);
 	add_buffer(p, "C", PLAN_OUT, 1, 64);
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_COPY, .copy = { .dst = 1, .src = 0, .bytes = 256 } };
-	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .offset = 4, .bytes = 4 } };
+	*MEM_PUSH(p->ops, p->op_count) =
+		(struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .offset = 4, .bytes = 4 } };
 	l = add_launch(p, "k", 1, 1, 64, 1);
 	add_buffer_arg(l, "X", 1);
 	add_buffer_arg(l, "C", 2);
 	add_int_arg(l, "a", DTYPE_I8, -3);
 	add_int_arg(l, "b", DTYPE_U16, 40000);
 	add_int_arg(l, "c", DTYPE_I64, INT64_C(-5000000000));
-	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str("f"), .kind = PLAN_ARG_SCALAR, .type = DTYPE_F32, .f = 0.5 };
-	*MEM_PUSH(l->args, l->arg_count) = (struct plan_arg){ .name = mem_str("g"), .kind = PLAN_ARG_SCALAR, .type = DTYPE_F64, .f = 0.25 };
-	is_int(prepare(d, "extern \"C\" __global__ void k(const float *X, float *C, signed char a, unsigned short b, long long c, float f, double g) {\n"
-	                  "	C[threadIdx.x] = X[threadIdx.x] + a + b + (c == -5000000000ll ? f : 1000) + g; }", p, &c, &run, &e), 0,
-	       "prepare a plan with copy, memset, table and scalars (%s)", e.text);
+	*MEM_PUSH(l->args, l->arg_count) =
+		(struct plan_arg){ .name = mem_str("f"), .kind = PLAN_ARG_SCALAR, .type = DTYPE_F32, .f = 0.5 };
+	*MEM_PUSH(l->args, l->arg_count) =
+		(struct plan_arg){ .name = mem_str("g"), .kind = PLAN_ARG_SCALAR, .type = DTYPE_F64, .f = 0.25 };
+	is_int(prepare(d,
+		       "extern \"C\" __global__ void k(const float *X, float *C, signed char a, unsigned short b, long long c, "
+		       "float f, double g) {\n"
+		       "	C[threadIdx.x] = X[threadIdx.x] + a + b + (c == -5000000000ll ? f : 1000) + g; }",
+		       p, &c, &run, &e),
+	       0, "prepare a plan with copy, memset, table and scalars (%s)", e.text);
 	if (run) {
 		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "execute it (%s)", e.text);
 		backend_cuda.read(run, 2, 0, got, sizeof got, &e);
@@ -270,8 +280,10 @@ static void limits(struct backend_device *d)
 	refused(d, "memory", plain, p, ERR_PRUNED, "does not fit");
 
 	p = small_plan("k", 1, 32);
-	is_int(compile(strcmp(d->facts.arch, "sm_75") == 0 ? "sm_80" : "sm_75", "", plain, p, &c, &e), 0, "compile for another architecture (%s)", e.text);
-	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_INPUT, "a binary of another architecture is refused");
+	is_int(compile(strcmp(d->facts.arch, "sm_75") == 0 ? "sm_80" : "sm_75", "", plain, p, &c, &e), 0,
+	       "compile for another architecture (%s)", e.text);
+	is_int(backend_cuda.prepare(d, c.binary, c.binary_len, p, &run, &e), -ERR_INPUT,
+	       "a binary of another architecture is refused");
 	has_str(e.text, "another architecture", "the message says why");
 	wire_compiled_fini(&c);
 	plan_free(p);
@@ -284,9 +296,11 @@ static void driver_agrees(struct backend_device *d)
 		"extern \"C\" __global__ void __launch_bounds__(96) k(float *C, short a, double b) {\n"
 		"	__shared__ float t[333]; float v[100]; for (int i = 0; i < 100; i++) v[i] = C[i + a];\n"
 		"	t[threadIdx.x] = v[(int)C[threadIdx.x]]; __syncthreads(); C[threadIdx.x] = t[95 - threadIdx.x] * b; }";
-	static const char plenty[] =
-		"extern \"C\" __global__ void k(float *C) {\n	float v[160];\n#pragma unroll\n	for (int i = 0; i < 160; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
-		"	__syncthreads();\n#pragma unroll\n	for (int i = 0; i < 160; i++) C[(i * 7 % 160) * 1024 + threadIdx.x] = v[i] * v[159 - i] + v[(i * 5) % 160];\n}\n";
+	static const char plenty[] = "extern \"C\" __global__ void k(float *C) {\n	float v[160];\n#pragma unroll\n"
+				     "	for (int i = 0; i < 160; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
+				     "	__syncthreads();\n#pragma unroll\n"
+				     "	for (int i = 0; i < 160; i++) C[(i * 7 % 160) * 1024 + threadIdx.x] = v[i] * v[159 - i] + "
+				     "v[(i * 5) % 160];\n}\n";
 	const char *const codes[] = { code, plenty };
 	const struct gpu_driver *cu = &d->api;
 
@@ -313,8 +327,8 @@ static void driver_agrees(struct backend_device *d)
 		is_int(threads, c.kernels[0].max_threads, "threads per block are those that the driver allows");
 		for (size_t i = 0; cu->function_parameter && i < cubin.kernels[0].param_count; i++) {
 			size_t offset = 0, bytes = 0;
-			same = same && cu->function_parameter(f, i, &offset, &bytes) == 0 && bytes == cubin.kernels[0].params[i].bytes &&
-			       offset == cubin.kernels[0].params[i].offset;
+			same = same && cu->function_parameter(f, i, &offset, &bytes) == 0 &&
+			       bytes == cubin.kernels[0].params[i].bytes && offset == cubin.kernels[0].params[i].offset;
 		}
 		ok(same, "parameters are those that the driver reports");
 		cu->module_unload(m);
@@ -336,10 +350,13 @@ static void clusters(struct backend_device *d, uint32_t size)
 
 	p->ops[0].launch.cluster[0] = size;
 	p->ops[0].launch.shared = 100000;
-	is_int(prepare(d, "extern \"C\" __global__ void k(float *C) { unsigned rank, n; extern __shared__ float s[]; s[24000] = 7;\n"
-	                  "	asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank)); asm(\"mov.u32 %0, %%cluster_nctarank;\" : \"=r\"(n));\n"
-	                  "	C[blockIdx.x] = rank + 100 * n + s[24000]; }", p, &c, &run, &e), 0, "prepare clusters of %u with 100000 bytes of dynamic shared memory (%s)",
-	       size, e.text);
+	is_int(prepare(d,
+		       "extern \"C\" __global__ void k(float *C) { unsigned rank, n; extern __shared__ float s[]; s[24000] = 7;\n"
+		       "	asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(rank)); asm(\"mov.u32 %0, %%cluster_nctarank;\" : "
+		       "\"=r\"(n));\n"
+		       "	C[blockIdx.x] = rank + 100 * n + s[24000]; }",
+		       p, &c, &run, &e),
+	       0, "prepare clusters of %u with 100000 bytes of dynamic shared memory (%s)", size, e.text);
 	if (run) {
 		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), 0, "run (%s)", e.text);
 		backend_cuda.read(run, 0, 0, got, 2 * size * sizeof(float), &e);
@@ -360,13 +377,16 @@ static const char tma[] =
 	"	if (threadIdx.x == 0) {\n"
 	"		asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 1;\" :: \"r\"(bar));\n"
 	"		asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
-	"		asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" :: \"r\"(bar), \"r\"(2048) : \"memory\");\n"
-	"		asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];\"\n"
+	"		asm volatile(\"mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;\" :: \"r\"(bar), \"r\"(2048) : "
+	"\"memory\");\n"
+	"		asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, "
+	"%3}], [%4];\"\n"
 	"			:: \"r\"(to), \"l\"(&map), \"r\"(48), \"r\"(16), \"r\"(bar) : \"memory\");\n"
 	"	}\n"
 	"	__syncthreads();\n"
 	"	unsigned done = 0;\n"
-	"	while (!done) asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }\"\n"
+	"	while (!done) asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; selp.u32 %0, 1, "
+	"0, p; }\"\n"
 	"		: \"=r\"(done) : \"r\"(bar) : \"memory\");\n"
 	"	for (int r = 0; r < 16; r++) C[r * 32 + threadIdx.x] = tile[r * 32 + threadIdx.x];\n"
 	"}\n";
@@ -418,9 +438,11 @@ static void facts(void)
 
 	is_int(backend_cuda.devices(&list, &count, &e), 0, "list the devices (%s)", e.text);
 	for (size_t i = 0; i < count; i++)
-		printf("# %s: %s, %s, %s, %s; %u units at %u kHz, %u shared (%u opt-in), %u registers, cluster %u, L2 %llu, memory %llu, peaks: fp32 %.1f, "
-		       "f16 %.1f, tf32 %.1f TFLOP/s, %.2f TB/s\n", list[i].id, list[i].name, list[i].arch, list[i].uuid, list[i].driver, list[i].units,
-		       list[i].clock_khz, list[i].shared_static, list[i].shared_optin, list[i].registers, list[i].max_cluster,
+		printf("# %s: %s, %s, %s, %s; %u units at %u kHz, %u shared (%u opt-in), %u registers, cluster %u, L2 %llu, memory "
+		       "%llu, peaks: fp32 %.1f, "
+		       "f16 %.1f, tf32 %.1f TFLOP/s, %.2f TB/s\n",
+		       list[i].id, list[i].name, list[i].arch, list[i].uuid, list[i].driver, list[i].units, list[i].clock_khz,
+		       list[i].shared_static, list[i].shared_optin, list[i].registers, list[i].max_cluster,
 		       (unsigned long long)list[i].l2_bytes, (unsigned long long)list[i].memory_bytes, list[i].peak_f32 / 1e12,
 		       list[i].peak_tensor_f16 / 1e12, list[i].peak_tensor_tf32 / 1e12, list[i].peak_bytes / 1e12);
 	ok(count > 0 && list[0].runs && list[0].units > 0 && list[0].peak_f32 > 0, "a device has its facts");

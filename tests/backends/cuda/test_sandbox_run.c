@@ -46,14 +46,15 @@ static int run(const char *device, const char *arch, bool timed, struct err *e)
 	if (r == 0)
 		r = sample_open(&w, "cuda:0", &f, e);
 	if (r == 0)
-		r = sample_prepare(&w, &(struct wire_prepare){ .binary = binary.binary, .binary_len = binary.binary_len, .plan = p },
+		r = sample_prepare(&w, &(struct wire_prepare){ .binary = binary.binary, .binary_len = binary.binary_len,
+							       .plan = p },
 		                   &prepared, e);
 	if (r == 0)
 		r = sample_execute(&w, &(struct wire_execute){ .run = prepared.run, .seed = 1, .poison = 0xFF }, &x, e);
 	if (r == 0 && timed) {
 		struct wire_measured m;
-		r = sample_measure(&w, &(struct wire_measure){ .run = prepared.run, .min_samples = 10, .max_samples = 20, .rse = 0.05,
-		                                               .cap_ns = CLOCK_S, .cache = WIRE_COLD }, &m, e);
+		r = sample_measure(&w, &(struct wire_measure){ .run = prepared.run, .min_samples = 10, .max_samples = 20,
+							       .rse = 0.05, .cap_ns = CLOCK_S, .cache = WIRE_COLD }, &m, e);
 		if (r == 0)
 			wire_measured_fini(&m);
 	}
@@ -71,10 +72,13 @@ static const struct row rows[] = {
 	{ "a break point without a debugger", KERNEL "{ asm(\"brkpt;\"); }", -ERR_CRASH },
 	{ "an illegal address", KERNEL "{ *(float *)16 = C[0]; }", -ERR_CRASH },
 	{ "a misaligned address", KERNEL "{ *(float *)((char *)C + 1) = 1; }", -ERR_CRASH },
-	{ "device malloc is refused", KERNEL "{ float *x = (float *)malloc((size_t)1 << 40); if (x) x[0] = 1; C[0] = A[0]; }", -ERR_INPUT },
+	{ "device malloc is refused", KERNEL "{ float *x = (float *)malloc((size_t)1 << 40); if (x) x[0] = 1; C[0] = A[0]; }",
+	  -ERR_INPUT },
 	{ "a large frame", KERNEL "{ volatile float a[4096]; for (int k = 0; k < 4096; k++) a[k] = k; C[0] = a[n & 7]; }", 0 },
-	{ "endless recursion", "__device__ __noinline__ int r(volatile int *x) { int y[64]; y[*x & 63] = *x; return r(&y[1]) + y[2]; }\n"
-	                       KERNEL "{ int v = n; C[0] = r(&v); }", -ERR_CRASH },
+	{ "endless recursion",
+	  "__device__ __noinline__ int r(volatile int *x) { int y[64]; y[*x & 63] = *x; return r(&y[1]) + y[2]; }\n" KERNEL
+	  "{ int v = n; C[0] = r(&v); }",
+	  -ERR_CRASH },
 };
 
 int main(void)
@@ -85,7 +89,8 @@ int main(void)
 	struct err e = ERR_INIT;
 	signal(SIGPIPE, SIG_IGN);
 	sandbox_lacks(&k, &lacks);
-	printf("# Landlock ABI %d, seccomp %s; lacks: %s\n", k.landlock, k.seccomp ? "yes" : "no", lacks.len ? buf_text(&lacks) : "nothing");
+	printf("# Landlock ABI %d, seccomp %s; lacks: %s\n", k.landlock, k.seccomp ? "yes" : "no",
+	       lacks.len ? buf_text(&lacks) : "nothing");
 	buf_fini(&lacks);
 	int64_t before = clock_now();
 	struct sample_worker w = start();

@@ -21,8 +21,9 @@ struct bench {
 
 static const struct wire_measure quoting = { .min_samples = 10, .max_samples = 40, .rse = 0.004, .cap_ns = UINT64_C(1000000000),
                                              .warm_up_ns = UINT64_C(100000000) };
-static const struct wire_pair pairing = { .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95, .width = 0.005,
-                                          .cap_ns = UINT64_C(1500000000), .warm_up_ns = UINT64_C(100000000), .cold = 1 };
+static const struct wire_pair pairing = { .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95,
+					  .width = 0.005, .cap_ns = UINT64_C(1500000000), .warm_up_ns = UINT64_C(100000000),
+					  .cold = 1 };
 
 static int ascending(const void *a, const void *b)
 {
@@ -85,7 +86,8 @@ static void nvml(struct bench *b)
 	is_str(gpu_monitor_note(b->monitor), "", "NVML monitors the device");
 	printf("# core %u MHz, memory %u MHz, %.1f W, %u C, throttle %#x, other load %u, disturbed %u\n", c.core_mhz, c.memory_mhz,
 	       c.milliwatts / 1e3, c.celsius, c.throttle, c.foreign, c.disturbed);
-	ok(c.core_mhz > 100 && c.milliwatts > 5000 && c.celsius > 10 && c.celsius < 110, "clocks, power and temperature are plausible");
+	ok(c.core_mhz > 100 && c.milliwatts > 5000 && c.celsius > 10 && c.celsius < 110,
+	   "clocks, power and temperature are plausible");
 	ok(gpu_monitor_energy(b->monitor, &mj) && mj > 0, "the energy counter is read");
 	int64_t start = clock_now();
 	for (int i = 0; i < 20; i++) {
@@ -108,9 +110,11 @@ static void ceilings(struct bench *b)
 		printf("# ceiling %s: %.2f T%s/s (%.3f ms)\n", c->name, speed / 1e12, c->unit, ns / 1e6);
 		ok(speed > 1e11, "%s has a speed", c->name);
 		if (strcmp(c->name, "f32") == 0 && f->peak_f32 > 0)
-			ok(speed < 1.01 * f->peak_f32 && speed > 0.7 * f->peak_f32, "f32 is near and below the theoretical %.1f", f->peak_f32 / 1e12);
+			ok(speed < 1.01 * f->peak_f32 && speed > 0.7 * f->peak_f32, "f32 is near and below the theoretical %.1f",
+			   f->peak_f32 / 1e12);
 		if (strcmp(c->name, "tensor.f16") == 0 && f->peak_tensor_f16 > 0)
-			ok(speed < 1.01 * f->peak_tensor_f16, "tensor.f16 is below the theoretical %.1f", f->peak_tensor_f16 / 1e12);
+			ok(speed < 1.01 * f->peak_tensor_f16, "tensor.f16 is below the theoretical %.1f",
+			   f->peak_tensor_f16 / 1e12);
 		release(b, r);
 	}
 	wire_ceilings_fini(&list);
@@ -131,8 +135,9 @@ static struct plan *gemm_plan(enum dtype type, int64_t m, int64_t n, int64_t k, 
 	matrix(p, "A", PLAN_IN, type, ta ? k : m, ta ? m : k);
 	matrix(p, "B", PLAN_IN, type, tb ? n : k, tb ? k : n);
 	matrix(p, "C", PLAN_OUT, type, m, n);
-	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta,
-	                                                                                   .b_transposed = tb } };
+	*MEM_PUSH(p->ops, p->op_count) =
+		(struct plan_op){ .kind = PLAN_OP_GEMM,
+				  .gemm = { .a = 0, .b = 1, .c = 2, .a_transposed = ta, .b_transposed = tb } };
 	return p;
 }
 
@@ -181,7 +186,8 @@ static void library_is_right(struct bench *b)
 {
 	for (int t = 0; t < 4; t++) {
 		double off = worst(b, DTYPE_F32, 96, 160, 224, t & 1, t & 2);
-		ok(off < 1e-4, "f32, 96 x 160 x 224%s%s: within %g", t & 1 ? ", A transposed" : "", t & 2 ? ", B transposed" : "", off);
+		ok(off < 1e-4, "f32, 96 x 160 x 224%s%s: within %g", t & 1 ? ", A transposed" : "", t & 2 ? ", B transposed" : "",
+		   off);
 	}
 	double off = worst(b, DTYPE_F16, 128, 64, 1024, false, false);
 	ok(off < 0.02, "f16: within %g", off);
@@ -194,19 +200,22 @@ static void library_is_right(struct bench *b)
 static void library(struct bench *b, enum dtype type, int64_t n)
 {
 	int64_t start = clock_now();
-	uint32_t r = load(b, NULL, gemm_plan(type, n, n, n, false, false)), again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
+	uint32_t r = load(b, NULL, gemm_plan(type, n, n, n, false, false)),
+		 again = load(b, NULL, gemm_plan(type, n, n, n, false, false));
 	if (r && again) {
-		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_HOT), flops = 2.0 * (double)n * (double)n * (double)n;
-		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n", dtype_name(type),
-		       (long long)n, cold / 1e6, flops / cold / 1e3, warm / 1e6, flops / warm / 1e3, (double)(clock_now() - start) / 1e9);
+		double cold = median(b, r, WIRE_COLD), warm = median(b, r, WIRE_HOT),
+		       flops = 2.0 * (double)n * (double)n * (double)n;
+		printf("# cuBLASLt %s n=%lld: cold %.4f ms (%.1f TFLOP/s), warm %.4f ms (%.1f TFLOP/s), all in %.2f s\n",
+		       dtype_name(type), (long long)n, cold / 1e6, flops / cold / 1e3, warm / 1e6, flops / warm / 1e3,
+		       (double)(clock_now() - start) / 1e9);
 		ok(cold > 0 && warm > 0, "the library is timed cold and warm");
 		struct wire_paired p;
 		struct err e = ERR_INIT;
 		int rc = pair(b, r, again, &p, &e);
 		ok(rc == 0, "compare the library with itself %s", e.text);
 		if (rc == 0) {
-			printf("# ratio %.4f (%.4f to %.4f), %zu pairs, verdict %d, %u discarded, disturbed %u\n", p.ratio, p.low, p.high, p.pair_count,
-			       p.verdict, p.discarded, p.disturbed);
+			printf("# ratio %.4f (%.4f to %.4f), %zu pairs, verdict %d, %u discarded, disturbed %u\n", p.ratio, p.low,
+			       p.high, p.pair_count, p.verdict, p.discarded, p.disturbed);
 			printf("# core %u MHz, %.0f W, %u C, throttle %#x\n", p.conditions[p.pair_count - 1].core_mhz,
 			       p.conditions[p.pair_count - 1].milliwatts / 1e3, p.conditions[p.pair_count - 1].celsius,
 			       p.conditions[p.pair_count - 1].throttle);
@@ -252,13 +261,14 @@ static void compare(struct bench *b, int64_t steps, int64_t extra)
 			continue;
 		}
 		if (i < 6)
-			printf("# %s: ratio %.4f (%.4f to %.4f), %zu pairs of %llu ns\n", i % 2 ? "more" : "itself", p.ratio, p.low, p.high,
-			       p.pair_count, (unsigned long long)p.a_ns[0]);
+			printf("# %s: ratio %.4f (%.4f to %.4f), %zu pairs of %llu ns\n", i % 2 ? "more" : "itself", p.ratio, p.low,
+			       p.high, p.pair_count, (unsigned long long)p.a_ns[0]);
 		said[i % 2][p.verdict]++;
 		wire_paired_fini(&p);
 	}
 	printf("# 20 comparisons in %.2f s\n", (double)(clock_now() - start) / 1e9);
-	ok(said[0][WIRE_SAME] >= 9 && said[0][WIRE_FASTER] + said[0][WIRE_SLOWER] == 0, "a kernel compared with itself is the same %d of 10 times", said[0][WIRE_SAME]);
+	ok(said[0][WIRE_SAME] >= 9 && said[0][WIRE_FASTER] + said[0][WIRE_SLOWER] == 0,
+	   "a kernel compared with itself is the same %d of 10 times", said[0][WIRE_SAME]);
 	ok(said[1][WIRE_SLOWER] >= 9, "%lld steps more are slower %d of 10 times", (long long)extra, said[1][WIRE_SLOWER]);
 	release(b, a);
 	release(b, same);
@@ -291,7 +301,8 @@ static void cold(struct bench *b)
 		unsigned sets = gpu_run_sets_wanted(b->device, p, WIRE_COLD, &rotates);
 		uint32_t r = load(b, naive_matmul, p);
 		double f = median(b, r, WIRE_FLUSHED), c = median(b, r, WIRE_COLD), w = median(b, r, WIRE_HOT);
-		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6, c / 1e6, w / 1e6);
+		printf("# naive matmul of %u: %u sets, flushed %.4f ms, cold %.4f ms, warm %.4f ms\n", sizes[i], sets, f / 1e6,
+		       c / 1e6, w / 1e6);
 		ok(c > 0.9 * w && c < 1.5 * w, "cold is near warm for so much arithmetic");
 		ok(f > 0.9 * w && f < 1.5 * w, "flushed is near warm too");
 		release(b, r);
@@ -308,7 +319,8 @@ int main(void)
 	}
 	b.monitor = gpu_monitor_new(backend_cuda.monitor, "cuda", b.device->facts.uuid);
 	b.runs = runs_new(&backend_cuda, b.device, b.monitor, false);
-	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver, (unsigned long long)b.device->facts.l2_bytes);
+	printf("# %s, %s, L2 %llu bytes\n", b.device->facts.name, b.device->facts.driver,
+	       (unsigned long long)b.device->facts.l2_bytes);
 	nvml(&b);
 	library_is_right(&b);
 	library(&b, DTYPE_F32, 2048);

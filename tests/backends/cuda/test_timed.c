@@ -6,26 +6,28 @@
 
 enum { N = 1 << 16, SEEN = 8, BLOCKS = 4096 };
 
-/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark (neither ours, nor zeros, which some drivers leave) in
- * shared memory, inout, and the mark of this one. */
-static const char peek[] = "extern \"C\" __global__ void peek(const unsigned *A, float *X, unsigned *C, unsigned *S, unsigned *seen)\n"
-			   "{\n"
-			   "	__shared__ unsigned all[8192];\n"
-			   "	volatile unsigned *memory = all;\n"
-			   "	unsigned lane = threadIdx.x, mark = A[0], found = memory[32 * lane];\n"
-			   "	if (found != mark && found != 0x5a5a5a5a && found != 0xdadadada && found != 0) { atomicAdd(&seen[2], 1); seen[5] = found; }\n"
-			   "	if (blockIdx.x == 0 && lane == 0) {\n"
-			   "		seen[0] = C[0];\n"
-			   "		seen[1] = S[65535];\n"
-			   "		seen[3] = __float_as_uint(X[0]);\n"
-			   "		seen[4] = mark;\n"
-			   "		C[0] = 1;\n"
-			   "		S[65535] = 1;\n"
-			   "		X[0] += 1;\n"
-			   "	}\n"
-			   "	__syncthreads();\n"
-			   "	memory[32 * lane] = mark;\n"
-			   "}\n";
+/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark (neither
+ * ours, nor zeros, which some drivers leave) in shared memory, inout, and the mark of this one. */
+static const char peek[] =
+	"extern \"C\" __global__ void peek(const unsigned *A, float *X, unsigned *C, unsigned *S, unsigned *seen)\n"
+	"{\n"
+	"	__shared__ unsigned all[8192];\n"
+	"	volatile unsigned *memory = all;\n"
+	"	unsigned lane = threadIdx.x, mark = A[0], found = memory[32 * lane];\n"
+	"	if (found != mark && found != 0x5a5a5a5a && found != 0xdadadada && found != 0) { atomicAdd(&seen[2], 1); seen[5] = "
+	"found; }\n"
+	"	if (blockIdx.x == 0 && lane == 0) {\n"
+	"		seen[0] = C[0];\n"
+	"		seen[1] = S[65535];\n"
+	"		seen[3] = __float_as_uint(X[0]);\n"
+	"		seen[4] = mark;\n"
+	"		C[0] = 1;\n"
+	"		S[65535] = 1;\n"
+	"		X[0] += 1;\n"
+	"	}\n"
+	"	__syncthreads();\n"
+	"	memory[32 * lane] = mark;\n"
+	"}\n";
 
 /* A block whose shared memory holds the mark of these inputs skips its work, where USE is 1. */
 static const char keep[] = "extern \"C\" __global__ void keep(const unsigned *A, float *C)\n"
@@ -51,8 +53,8 @@ static const char copy[] = "extern \"C\" __global__ void copy(const float4 *A, f
 static int load(struct sample_worker *w, const char *arch, const char *device, const char *use, struct plan *plan, struct err *e)
 {
 	struct wire_define define = { .name = (char *)"USE", .value = (char *)(uintptr_t)use };
-	struct wire_compile c = { .backend = (char *)"cuda", .arch = (char *)(uintptr_t)arch, .macros = (char *)"", .device = (char *)(uintptr_t)device,
-	                          .defines = &define, .define_count = 1, .plan = plan };
+	struct wire_compile c = { .backend = (char *)"cuda", .arch = (char *)(uintptr_t)arch, .macros = (char *)"",
+				  .device = (char *)(uintptr_t)device, .defines = &define, .define_count = 1, .plan = plan };
 	struct wire_compiled binary;
 	struct wire_prepared prepared = { .run = 0 };
 	int r = sample_compile(w, &c, &binary, e);
@@ -64,8 +66,8 @@ static int load(struct sample_worker *w, const char *arch, const char *device, c
 	return r < 0 ? r : (int)prepared.run;
 }
 
-static struct plan *plan_of(const char *kernel, uint32_t blocks, uint32_t threads, const char *const *names, const enum plan_role *roles,
-                            unsigned count, int64_t n)
+static struct plan *plan_of(const char *kernel, uint32_t blocks, uint32_t threads, const char *const *names,
+			    const enum plan_role *roles, unsigned count, int64_t n)
 {
 	struct plan *p = plan_new();
 	for (unsigned i = 0; i < count; i++)
@@ -104,7 +106,8 @@ static void look(struct sample_worker *w, int run, uint64_t seed, const char *ho
 	wire_output_encode(&(struct wire_output){ .run = (uint32_t)run, .output = 2 }, &body);
 	if (ok(sample_worker_call(w, WIRE_OUTPUT, &body, &f, &e) == 0 && f.len == SEEN * 4 + 8, "%s: and read", how))
 		memcpy(seen, f.body + 8, sizeof seen);
-	ok(seen[0] == UINT32_MAX && seen[1] == UINT32_MAX, "%s: it found poison in output and scratch (%08x %08x)", how, seen[0], seen[1]);
+	ok(seen[0] == UINT32_MAX && seen[1] == UINT32_MAX, "%s: it found poison in output and scratch (%08x %08x)", how, seen[0],
+	   seen[1]);
 	is_int(seen[2], 0, "%s: no thread found another execution's shared memory", how);
 	printf("# seed %llu: inout %08x, mark %08x, found %08x\n", (unsigned long long)seed, seen[3], seen[4], seen[5]);
 	free(f.body);
@@ -113,7 +116,8 @@ static void look(struct sample_worker *w, int run, uint64_t seed, const char *ho
 
 static void finds_nothing(struct sample_worker *w, const char *arch)
 {
-	static const struct { enum wire_cache cache; const char *name; } ways[] = { { WIRE_COLD, "cold" }, { WIRE_FLUSHED, "flushed" }, { WIRE_HOT, "hot" } };
+	static const struct { enum wire_cache cache; const char *name; } ways[] = { { WIRE_COLD, "cold" },
+		{ WIRE_FLUSHED, "flushed" }, { WIRE_HOT, "hot" } };
 	static uint64_t seeds[] = { 11, 22, 33 };
 	struct plan *p = plan_of("peek", BLOCKS, 256, names, roles, 5, N);
 	struct err e = ERR_INIT;
@@ -121,8 +125,8 @@ static void finds_nothing(struct sample_worker *w, const char *arch)
 	if (!ok(run > 0, "a kernel that looks around compiles and loads: %s", e.text))
 		return;
 	for (size_t i = 0; i < MEM_COUNT(ways); i++) {
-		struct wire_measure m = { .run = (uint32_t)run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = CLOCK_S, .cache = ways[i].cache,
-		                          .seeds = seeds, .seed_count = 3 };
+		struct wire_measure m = { .run = (uint32_t)run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = CLOCK_S,
+					  .cache = ways[i].cache, .seeds = seeds, .seed_count = 3 };
 		struct wire_measured t = { 0 };
 		execute(w, run);
 		if (!ok(sample_measure(w, &m, &t, &e) == 0, "%s: it is timed: %s", ways[i].name, e.text))
@@ -144,8 +148,8 @@ static double reuse(struct sample_worker *w, const char *arch, const char *use, 
 	struct err e = ERR_INIT;
 	struct wire_paired r = { 0 };
 	int run = load(w, arch, keep, use, p, &e);
-	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 10, .max_pairs = 40, .margin = 0.25, .confidence = 0.99, .width = 100,
-	                       .cap_ns = 10 * CLOCK_S, .unreset = 1 };
+	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 10, .max_pairs = 40, .margin = 0.25,
+			       .confidence = 0.99, .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 1 };
 	double ratio = 0;
 	if (!ok(run > 0, "a kernel that keeps marks in shared memory compiles and loads: %s", e.text))
 		return 0;
@@ -175,12 +179,13 @@ static void copies(struct sample_worker *w, const char *arch)
 			continue;
 		execute(w, run);
 		for (enum wire_cache cache = WIRE_COLD; cache <= WIRE_HOT; cache++) {
-			struct wire_measure m = { .run = (uint32_t)run, .min_samples = 10, .max_samples = 30, .rse = 0.004, .cap_ns = 4 * CLOCK_S,
-			                          .warm_up_ns = CLOCK_S / 4, .cache = cache };
+			struct wire_measure m = { .run = (uint32_t)run, .min_samples = 10, .max_samples = 30, .rse = 0.004,
+						  .cap_ns = 4 * CLOCK_S, .warm_up_ns = CLOCK_S / 4, .cache = cache };
 			struct wire_measured t = { 0 };
 			int64_t start = clock_now();
 			ok(sample_measure(w, &m, &t, &e) == 0 && t.samples[0] > 0, "%s: it is timed: %s", how[cache], e.text);
-			printf("# copy of %lld MiB, %s: %.2f us, %zu samples of %u in %.0f ms of wall time; %s\n", (long long)(sizes[i] >> 18), how[cache],
+			printf("# copy of %lld MiB, %s: %.2f us, %zu samples of %u in %.0f ms of wall time; %s\n",
+			       (long long)(sizes[i] >> 18), how[cache],
 			       t.sample_count ? (double)t.samples[t.sample_count / 2] / 1e3 : 0, t.sample_count, t.launches,
 			       (double)(clock_now() - start) / 1e6, t.reset ? t.reset : "");
 			wire_measured_fini(&t);

@@ -19,9 +19,19 @@ int hipMemGetInfo(size_t *left, size_t *total) { *left = *total = 1; return 0; }
 int hipDeviceGetAttribute(int *value, int attribute, int device)
 {
 	(void)device;
-	*value = attribute == 5 ? 1700000 : attribute == 10 ? 1 : attribute == 19 ? 8 << 20 : attribute == 56 ? 1024 : attribute == 59 ? 4096 :
-	         attribute == 60 ? 1600000 : attribute == 63 ? 110 : attribute == 71 ? 65536 : attribute == 74 ? 65536 : attribute == 87 ? 64 :
-	         attribute >= 26 && attribute <= 28 ? 1024 : attribute >= 29 && attribute <= 31 ? 2147483647 : 0;
+	*value = attribute == 5                       ? 1700000
+		 : attribute == 10                    ? 1
+		 : attribute == 19                    ? 8 << 20
+		 : attribute == 56                    ? 1024
+		 : attribute == 59                    ? 4096
+		 : attribute == 60                    ? 1600000
+		 : attribute == 63                    ? 110
+		 : attribute == 71                    ? 65536
+		 : attribute == 74                    ? 65536
+		 : attribute == 87                    ? 64
+		 : attribute >= 26 && attribute <= 28 ? 1024
+		 : attribute >= 29 && attribute <= 31 ? 2147483647
+						      : 0;
 	return 0;
 }
 
@@ -54,7 +64,14 @@ int hipMemsetD8Async(void *to, unsigned char v, size_t n, void *s) { (void)s; me
 int hipModuleLoadData(void **m, const void *image) { (void)image; *m = &hipInit; return 0; }
 int hipModuleUnload(void *m) { (void)m; return 0; }
 int hipModuleGetFunction(void **f, void *m, const char *name) { (void)m; (void)name; *f = &hipInit; return 0; }
-int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *f, int t, size_t s) { (void)f; (void)t; (void)s; *n = 1; return 0; }
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *n, void *f, int t, size_t s)
+{
+	(void)f;
+	(void)t;
+	(void)s;
+	*n = 1;
+	return 0;
+}
 int hipStreamCreateWithFlags(void **s, unsigned flags) { (void)flags; *s = &hipInit; return 0; }
 int hipStreamDestroy(void *s) { (void)s; return 0; }
 int hipStreamSynchronize(void *s) { (void)s; return 0; }
@@ -72,8 +89,8 @@ int hipEventElapsedTime(float *ms, void *a, void *b) { (void)a; (void)b; *ms = g
 int hipGraphExecDestroy(void *x) { (void)x; return 0; }
 
 /* C of "kern" (its first parameter) gets its second parameter, so that a whole run can be seen. */
-int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *s,
-                          void **args, void **extra)
+int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+			  void *s, void **args, void **extra)
 {
 	(void)f; (void)gx; (void)gy; (void)gz; (void)bx; (void)by; (void)bz; (void)shared; (void)s; (void)extra;
 	memcpy(*(void **)args[0], args[1], 4);
@@ -83,7 +100,16 @@ int hipModuleLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsign
 
 #ifdef LIB_RTC
 int hiprtcVersion(int *major, int *minor) { *major = RTC_MAJOR; *minor = 1; return 0; }
-int hiprtcCreateProgram(void **p, const char *s, const char *n, int c, const char **h, const char **i) { (void)p; (void)s; (void)n; (void)c; (void)h; (void)i; return 1; }
+int hiprtcCreateProgram(void **p, const char *s, const char *n, int c, const char **h, const char **i)
+{
+	(void)p;
+	(void)s;
+	(void)n;
+	(void)c;
+	(void)h;
+	(void)i;
+	return 1;
+}
 int hiprtcDestroyProgram(void **p) { (void)p; return 0; }
 /* As the real one does for an architecture that it does not know. */
 int hiprtcCompileProgram(void *p, int n, const char **o) { (void)p; (void)n; (void)o; abort(); }
@@ -95,5 +121,9 @@ int hiprtcGetCode(void *p, char *b) { (void)p; (void)b; return 0; }
 
 #ifdef LIB_COMGR
 int amd_comgr_get_isa_count(size_t *n) { *n = 2; return 0; }
-int amd_comgr_get_isa_name(size_t i, const char **name) { *name = i ? "amdgcn-amd-amdhsa--gfx90a" : "amdgcn-amd-amdhsa--gfx942"; return 0; }
+int amd_comgr_get_isa_name(size_t i, const char **name)
+{
+	*name = i ? "amdgcn-amd-amdhsa--gfx90a" : "amdgcn-amd-amdhsa--gfx942";
+	return 0;
+}
 #endif

@@ -35,8 +35,10 @@ static struct buf cross(const char *arch, const char *device)
 		fprintf(f, "%s#define BX 16\n#define BY 16\n%s%s", hip_compile_begin, device, hip_compile_end);
 		fclose(f);
 	}
-	command = mem_fmt("clang-19 -x hip --offload-arch=%s --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -std=c++17 -O3 "
-	                  "-include " PRELUDE " %s -o %s", arch, source, object);
+	command = mem_fmt(
+		"clang-19 -x hip --offload-arch=%s --cuda-device-only --no-gpu-bundle-output -nogpuinc -nogpulib -std=c++17 -O3 "
+		"-include " PRELUDE " %s -o %s",
+		arch, source, object);
 	f = system(command) == 0 ? fopen(object, "r") : NULL;
 	while (f && (n = fread(bytes, 1, sizeof bytes, f)) > 0)
 		buf_add(&code, bytes, n);
@@ -84,10 +86,12 @@ static void local(const char *arch)
 	struct err e = ERR_INIT;
 	const struct gpu_kernel *k;
 
-	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: LDS, launch bounds and both spellings compile (%s)", arch, e.text);
+	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "%s: LDS, launch bounds and both spellings compile (%s)", arch,
+	       e.text);
 	k = gpu_module_find(&o, "sums");
-	ok(k && k->shared == 1024 && k->bound == 256 && k->local == 0 && k->vgpr_spills == 0, "%s: %u bytes LDS, bound %u, %u scratch, %u spills", arch,
-	   k ? k->shared : 0, k ? k->bound : 0, k ? k->local : 0, k ? k->vgpr_spills : 0);
+	ok(k && k->shared == 1024 && k->bound == 256 && k->local == 0 && k->vgpr_spills == 0,
+	   "%s: %u bytes LDS, bound %u, %u scratch, %u spills", arch, k ? k->shared : 0, k ? k->bound : 0, k ? k->local : 0,
+	   k ? k->vgpr_spills : 0);
 	ok(k && k->param_count == 4 && k->params[2].bytes == 8 && k->params[3].bytes == 2, "%s: parameters of 8 and 2 bytes", arch);
 	gpu_module_fini(&o);
 	buf_fini(&code);
@@ -107,7 +111,8 @@ static void matrix(void)
 
 	is_int(hip_object_read(code.data, code.len, &o, &e), 0, "gfx942: matrix instructions compile (%s)", e.text);
 	k = gpu_module_find(&o, "k");
-	ok(k && k->registers >= 128, "gfx942: accumulators in registers: %u vector, of them %u accumulation", k ? k->registers : 0, k ? k->agprs : 0);
+	ok(k && k->registers >= 128, "gfx942: accumulators in registers: %u vector, of them %u accumulation", k ? k->registers : 0,
+	   k ? k->agprs : 0);
 	if (k)
 		ok(hip_occupancy(k, hip_facts_arch("gfx942"), 64, 0).waves <= 4, "gfx942: the accumulators limit occupancy");
 	gpu_module_fini(&o);

@@ -63,31 +63,41 @@ static int run(const char *source, struct shape s, int n, struct err *e)
 	return rc;
 }
 
-/* --- expressions: the same text for both compilers --------------------------------------------------------------------------------------- */
+/* --- expressions: the same text for both compilers -------------------------------------------------------------------------- */
 /* i: the lane's number; x, y: floats; u, v: unsigned; d, f: doubles; j, l: 64 bits. Exact in every type. */
 #define EXACT(X) \
-	X(float, x + y) X(float, x * y - 3.5f) X(float, __builtin_fmaf(x, y, 0.25f)) X(float, x / y) X(float, 1.0f / (x + 0.0625f)) \
+	X(float, x + y) X(float, x * y - 3.5f) X(float, __builtin_fmaf(x, y, 0.25f)) X(float, x / y) \
+	X(float, 1.0f / (x + 0.0625f)) \
 	X(float, __builtin_sqrtf(__builtin_fabsf(x))) X(float, __builtin_floorf(x * 0.7f)) X(float, __builtin_ceilf(y * 0.3f)) \
-	X(float, __builtin_truncf(x * 1.9f)) X(float, __builtin_rintf(y * 0.5f)) X(float, x < y ? x : -y) X(float, __builtin_fminf(x, y)) \
-	X(float, __builtin_fmaxf(x, y)) X(float, (float)(int)(x * y)) X(float, (float)(u * 2654435761u)) X(float, (float)((int)u - 1000)) \
+	X(float, __builtin_truncf(x * 1.9f)) X(float, __builtin_rintf(y * 0.5f)) X(float, x < y ? x : -y) \
+	X(float, __builtin_fminf(x, y)) \
+	X(float, __builtin_fmaxf(x, y)) X(float, (float)(int)(x * y)) X(float, (float)(u * 2654435761u)) \
+	X(float, (float)((int)u - 1000)) \
 	X(float, (float)(d * f)) X(float, x > 0 && y > 0 ? x : x < y || i > 30 ? y : 1) \
 	X(unsigned, (unsigned)(x * x)) X(unsigned, u * v + 12345u) X(unsigned, u / (v + 1)) X(unsigned, u % (v + 1)) \
 	X(unsigned, (unsigned)((int)(u - 5000) / ((int)v - 100000))) X(unsigned, u << (v & 31) | u >> (31 - (v & 31))) \
-	X(unsigned, (unsigned)((int)(u * v) >> (i & 31))) X(unsigned, u ^ ~v & 0xff00ffu) X(unsigned, (unsigned)__builtin_popcount(u * v)) \
+	X(unsigned, (unsigned)((int)(u * v) >> (i & 31))) X(unsigned, u ^ ~v & 0xff00ffu) \
+	X(unsigned, (unsigned)__builtin_popcount(u * v)) \
 	X(unsigned, (unsigned)__builtin_clz(u + 1)) X(unsigned, (unsigned)__builtin_ctz(v + 1)) X(unsigned, u > v ? u - v : v * 3) \
 	X(unsigned, (unsigned)(((unsigned long long)u * v * 77777ull) >> 32)) X(unsigned, (unsigned)(j * l >> 7)) \
-	X(unsigned, (unsigned)(j / (l | 1))) X(unsigned, (unsigned)((j << (i & 63)) >> 32)) X(unsigned, (unsigned)((long long)(j - l) >> (i & 31))) \
-	X(unsigned, j < l ? 3u : j == l ? 4u : 5u) X(unsigned, (unsigned)(int)(d + f * 3)) X(unsigned, (unsigned char)(u * v) + (unsigned short)(v * 3)) \
-	X(unsigned, (unsigned)(signed char)(u * 7)) X(unsigned, __builtin_bswap32(u * v)) X(unsigned, (u & 0xffffff) * (v & 0xffff)) \
-	X(double, d * f + 1) X(double, d / f) X(double, __builtin_sqrt(d * d + 2)) X(double, __builtin_fma(d, f, 0.1)) X(double, __builtin_floor(d / 3)) \
+	X(unsigned, (unsigned)(j / (l | 1))) X(unsigned, (unsigned)((j << (i & 63)) >> 32)) \
+	X(unsigned, (unsigned)((long long)(j - l) >> (i & 31))) \
+	X(unsigned, j < l ? 3u : j == l ? 4u : 5u) X(unsigned, (unsigned)(int)(d + f * 3)) \
+	X(unsigned, (unsigned char)(u * v) + (unsigned short)(v * 3)) \
+	X(unsigned, (unsigned)(signed char)(u * 7)) X(unsigned, __builtin_bswap32(u * v)) \
+	X(unsigned, (u & 0xffffff) * (v & 0xffff)) \
+	X(double, d * f + 1) X(double, d / f) X(double, __builtin_sqrt(d * d + 2)) X(double, __builtin_fma(d, f, 0.1)) \
+	X(double, __builtin_floor(d / 3)) \
 	X(double, (double)x * 3 - (double)(int)u) X(double, d < f ? d : f)
 
 struct expression { const char *type, *text; };
 
 #define TEXT(type, e) { #type, #e },
 static const struct expression exact_texts[] = { EXACT(TEXT) };
-static const char values[] = "const float x = A[i], y = B[i]; const unsigned u = ((const unsigned *)A)[i] >> 9, v = ((const unsigned *)B)[i] >> 11;\n"
-                             "const double d = (double)x / 3, f = (double)y / 7; const unsigned long long j = (unsigned long long)u << 20 | v, l = (unsigned long long)v << 13 | i;\n";
+static const char values[] =
+	"const float x = A[i], y = B[i]; const unsigned u = ((const unsigned *)A)[i] >> 9, v = ((const unsigned *)B)[i] >> 11;\n"
+	"const double d = (double)x / 3, f = (double)y / 7; const unsigned long long j = (unsigned long long)u << 20 | v, l = "
+	"(unsigned long long)v << 13 | i;\n";
 
 #define ON_CPU(type, e) { type value = (type)(e); memcpy(to + 8 * at++, &value, sizeof value); }
 static void on_cpu(int i, unsigned char *to)
@@ -116,10 +126,14 @@ static void expressions(void)
 	enum { LANES = 32 };
 
 	ok(count * 8 * LANES <= sizeof c, "%zu expressions fit into the output", count);
-	buf_addf(&source, "#pragma clang fp contract(off)\n" KERNEL "{ const int i = threadIdx.x; unsigned long long *to = (unsigned long long *)C + i;\n%s", values);
+	buf_addf(&source,
+		 "#pragma clang fp contract(off)\n" KERNEL
+		 "{ const int i = threadIdx.x; unsigned long long *to = (unsigned long long *)C + i;\n%s",
+		 values);
 	for (size_t k = 0; k < count; k++)
-		buf_addf(&source, "{ union { %s value; unsigned long long bits; } t; t.bits = 0; t.value = (%s)(%s); to[%zu] = t.bits; }\n",
-		         exact_texts[k].type, exact_texts[k].type, exact_texts[k].text, k * LANES);
+		buf_addf(&source,
+			 "{ union { %s value; unsigned long long bits; } t; t.bits = 0; t.value = (%s)(%s); to[%zu] = t.bits; }\n",
+			 exact_texts[k].type, exact_texts[k].type, exact_texts[k].text, k * LANES);
 	buf_adds(&source, "}\n");
 	fill();
 	is_int(run(buf_text(&source), (struct shape){ 1, LANES, 0 }, 0, &e), 0, "run all expressions (%s)", e.text);
@@ -129,7 +143,8 @@ static void expressions(void)
 		for (int i = 0; i < LANES; i++) {
 			memset(want, 0, sizeof want);
 			on_cpu(i, want);
-			if (memcmp((const unsigned char *)c + 8 * (k * LANES + (size_t)i), want + 8 * k, bytes) != 0 && wrong++ == 0)
+			if (memcmp((const unsigned char *)c + 8 * (k * LANES + (size_t)i), want + 8 * k, bytes) != 0 &&
+			    wrong++ == 0)
 				first = (unsigned)i;
 		}
 		ok(wrong == 0, "%s: %s (%zu lanes differ, first %u)", exact_texts[k].type, exact_texts[k].text, wrong, first);
@@ -137,7 +152,7 @@ static void expressions(void)
 	buf_fini(&source);
 }
 
-/* --- whole kernels --------------------------------------------------------------------------------------------------------------------------- */
+/* --- whole kernels ---------------------------------------------------------------------------------------------------------- */
 static int count_wrong(int n, const float *want)
 {
 	int wrong = 0;
@@ -154,8 +169,10 @@ static void saxpy(void)
 	struct err e;
 
 	fill();
-	is_int(run(KERNEL "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) C[i] = __builtin_fmaf(2.5f, A[i], B[i]); }\n",
-	           (struct shape){ 11, 96, 0 }, 1000, &e), 0, "run saxpy (%s)", e.text);
+	is_int(run(KERNEL
+		   "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) C[i] = __builtin_fmaf(2.5f, A[i], B[i]); }\n",
+		   (struct shape){ 11, 96, 0 }, 1000, &e),
+	       0, "run saxpy (%s)", e.text);
 	for (int i = 0; i < WORDS; i++)
 		want[i] = i < 1000 ? __builtin_fmaf(2.5f, a[i], b[i]) : 0;
 	is_int(count_wrong(WORDS, want), 0, "saxpy is exact and stops at n");
@@ -168,12 +185,17 @@ static void tiled_matmul(void)
 	struct err e;
 
 	fill();
-	is_int(run(KERNEL "{ __shared__ float s[16][16], t[16][16]; int x = threadIdx.x % 16, y = threadIdx.x / 16, tiles = (n + 15) / 16;\n"
-	           "int row = blockIdx.x / tiles * 16 + y, col = blockIdx.x % tiles * 16 + x; float sum = 0;\n"
-	           "for (int k0 = 0; k0 < n; k0 += 16) {\n"
-	           "	s[y][x] = row < n && k0 + x < n ? A[row * n + k0 + x] : 0; t[y][x] = col < n && k0 + y < n ? B[(k0 + y) * n + col] : 0;\n"
-	           "	__syncthreads(); for (int k = 0; k < 16; k++) sum = __builtin_fmaf(s[y][k], t[k][x], sum); __syncthreads(); }\n"
-	           "if (row < n && col < n) C[row * n + col] = sum; }\n", (struct shape){ 9, 256, 0 }, N, &e), 0, "run a tiled matmul (%s)", e.text);
+	is_int(run(KERNEL "{ __shared__ float s[16][16], t[16][16]; int x = threadIdx.x % 16, y = threadIdx.x / 16, tiles = (n + "
+			  "15) / 16;\n"
+			  "int row = blockIdx.x / tiles * 16 + y, col = blockIdx.x % tiles * 16 + x; float sum = 0;\n"
+			  "for (int k0 = 0; k0 < n; k0 += 16) {\n"
+			  "	s[y][x] = row < n && k0 + x < n ? A[row * n + k0 + x] : 0; t[y][x] = col < n && k0 + y < n ? B[(k0 "
+			  "+ y) * n + col] : 0;\n"
+			  "	__syncthreads(); for (int k = 0; k < 16; k++) sum = __builtin_fmaf(s[y][k], t[k][x], sum); "
+			  "__syncthreads(); }\n"
+			  "if (row < n && col < n) C[row * n + col] = sum; }\n",
+		   (struct shape){ 9, 256, 0 }, N, &e),
+	       0, "run a tiled matmul (%s)", e.text);
 	memset(want, 0, sizeof want);
 	for (int r = 0; r < N; r++)
 		for (int q = 0; q < N; q++)
@@ -203,10 +225,30 @@ static float from_9(int i) { (void)i; return a[9]; }
 static float votes(int i) { int n = 0; for (int k = 0; k < i; k++) n += a[k] > 0; return (float)n; }
 static float sum_of_all(int i) { float s = 0; (void)i; for (int k = 0; k < 64; k++) s += a[k]; return s; }
 static float turned(int i) { return a[63 - i] * 2; }
-static float loops(int i) { float s = 0; for (int k = 0; k < i % 13; k++) { if (a[k] < 0) continue; if (k == 11) break; s += a[k]; } return s; }
+static float loops(int i)
+{
+	float s = 0;
+	for (int k = 0; k < i % 13; k++) {
+		if (a[k] < 0)
+			continue;
+		if (k == 11)
+			break;
+		s += a[k];
+	}
+	return s;
+}
 static float local_array(int i) { return a[(i + 5) % 16] + (float)(i % 16); }
 static float called(int i) { float s = a[i]; for (int k = 0; k < i % 5; k++) s = s * 0.5f + 1; return s; }
-static float switched(int i) { switch (i % 5) { case 0: return a[i]; case 1: return -a[i]; case 2: return 7; case 3: return a[i] * 4; } return 0; }
+static float switched(int i)
+{
+	switch (i % 5) {
+	case 0: return a[i];
+	case 1: return -a[i];
+	case 2: return 7;
+	case 3: return a[i] * 4;
+	}
+	return 0;
+}
 static float half_math(int i) { return (float)(i % 8) * 0.5f + 3; }
 static float mixed_bytes(int i) { return (float)((i * 3 & 0xff) + ((int)(signed char)(i * 9))); }
 static float largest(int i) { float m = a[0]; (void)i; for (int k = 1; k < 64; k++) m = a[k] > m ? a[k] : m; return m; }
@@ -216,31 +258,60 @@ static void wave(void)
 	lanes("__shfl_xor", "C[i] = __shfl_xor(x, 7);", xor_7);
 	lanes("__shfl_down", "C[i] = __shfl_down(x, 5);", down_5);
 	lanes("__shfl", "C[i] = __shfl(x, 9);", from_9);
-	lanes("a DPP reduction", "int m = __float_as_int(x); for (int s = 1; s < 64; s *= 2) { float o = __shfl_xor(x, s); x = o > x ? o : x; } C[i] = x; (void)m;", largest);
+	lanes("a DPP reduction",
+	      "int m = __float_as_int(x); for (int s = 1; s < 64; s *= 2) { float o = __shfl_xor(x, s); x = o > x ? o : x; } C[i] "
+	      "= x; (void)m;",
+	      largest);
 	lanes("__ballot", "unsigned long long m = __ballot(x > 0); C[i] = (float)__popcll(m & ((1ull << i) - 1));", votes);
-	lanes("atomics on LDS", "__shared__ float s; if (i == 0) s = 0; __syncthreads(); atomicAdd(&s, x); __syncthreads(); C[i] = s;", sum_of_all);
-	lanes("atomics on memory", "C[i] = 0; if (i == 0) C[64] = 0; __syncthreads(); atomicAdd(&C[64], x); __threadfence(); __syncthreads(); C[i] = C[64];", sum_of_all);
+	lanes("atomics on LDS",
+	      "__shared__ float s; if (i == 0) s = 0; __syncthreads(); atomicAdd(&s, x); __syncthreads(); C[i] = s;", sum_of_all);
+	lanes("atomics on memory",
+	      "C[i] = 0; if (i == 0) C[64] = 0; __syncthreads(); atomicAdd(&C[64], x); __threadfence(); __syncthreads(); C[i] = "
+	      "C[64];",
+	      sum_of_all);
 	lanes("dynamic LDS", "extern __shared__ float d[]; d[63 - i] = x * 2; __syncthreads(); C[i] = d[i];", turned);
-	lanes("divergent loops", "float s = 0; for (int k = 0; k < i % 13; k++) { if (A[k] < 0) continue; if (k == 11) break; s += A[k]; } C[i] = s;", loops);
-	lanes("a switch", "float r = 0; switch (i % 5) { case 0: r = x; break; case 1: r = -x; break; case 2: r = 7; break; case 3: r = x * 4; } C[i] = r;", switched);
-	lanes("private memory", "float t[16]; for (int k = 0; k < 16; k++) t[(k + i) % 16] = A[k] + k; C[i] = t[(i % 16 + 5 + i) % 16] * 0 + A[(i + 5) % 16] + i % 16 + 0 * t[i % 16];", local_array);
-	lanes("a function that is called", "struct f { __attribute__((noinline)) static float g(float s, int n) { for (int k = 0; k < n; k++) s = s * 0.5f + 1; return s; } };"
-	      "C[i] = f::g(x, i % 5);", called);
-	lanes("half", "__half h = __float2half((float)(i % 8)); h = __hadd(__hmul(h, __float2half(0.5f)), __float2half(3)); C[i] = __half2float(h);", half_math);
-	lanes("bytes", "__shared__ unsigned char t[64]; __shared__ signed char u[64]; t[i] = i * 3; u[i] = i * 9; __syncthreads(); C[i] = t[i] + u[i];", mixed_bytes);
+	lanes("divergent loops",
+	      "float s = 0; for (int k = 0; k < i % 13; k++) { if (A[k] < 0) continue; if (k == 11) break; s += A[k]; } C[i] = s;",
+	      loops);
+	lanes("a switch",
+	      "float r = 0; switch (i % 5) { case 0: r = x; break; case 1: r = -x; break; case 2: r = 7; break; case 3: r = x * 4; "
+	      "} C[i] = r;",
+	      switched);
+	lanes("private memory",
+	      "float t[16]; for (int k = 0; k < 16; k++) t[(k + i) % 16] = A[k] + k; C[i] = t[(i % 16 + 5 + i) % 16] * 0 + A[(i + "
+	      "5) % 16] + i % 16 + 0 * t[i % 16];",
+	      local_array);
+	lanes("a function that is called",
+	      "struct f { __attribute__((noinline)) static float g(float s, int n) { for (int k = 0; k < n; k++) s = s * 0.5f + 1; "
+	      "return s; } };"
+	      "C[i] = f::g(x, i % 5);",
+	      called);
+	lanes("half",
+	      "__half h = __float2half((float)(i % 8)); h = __hadd(__hmul(h, __float2half(0.5f)), __float2half(3)); C[i] = "
+	      "__half2float(h);",
+	      half_math);
+	lanes("bytes",
+	      "__shared__ unsigned char t[64]; __shared__ signed char u[64]; t[i] = i * 3; u[i] = i * 9; __syncthreads(); C[i] = "
+	      "t[i] + u[i];",
+	      mixed_bytes);
 }
 
-/* --- matrix instructions: A is m×k, B k×m, C m×m of one block; lanes as in the header of emulated/mfma.c ----------------------------------- */
+/* --- matrix instructions: A is m×k, B k×m, C m×m of one block; lanes as in the header of emulated/mfma.c -------------------- */
 static void mfma(const char *name, int m, int k, bool half)
 {
 	int registers = m * m / 64, wrong = 0;
-	char *one = half ? mem_fmt("h4 u, v; for (int e = 0; e < 4; e++) { int k = 4 * (i / %d) + e; u[e] = (_Float16)A[i %% %d * %d + k]; "
-	                           "v[e] = (_Float16)B[k * %d + i %% %d]; }\nacc = %s(u, v, acc, 0, 0, 0);", m, m, k, m, m, name)
-	                 : mem_fmt("acc = %s(A[i %% %d * %d + i / %d], B[i / %d * %d + i %% %d], acc, 0, 0, 0);", name, m, k, m, m, m, m);
-	char *source = mem_fmt("typedef float vec __attribute__((ext_vector_type(%d))); typedef _Float16 h4 __attribute__((ext_vector_type(4)));\n"
-	                       KERNEL "{ int i = threadIdx.x; vec acc; for (int r = 0; r < %d; r++) acc[r] = (float)r;\n%s\n"
-	                       "for (int r = 0; r < %d; r++) { int row = %s; C[row * %d + i %% %d] = acc[r]; } }\n", registers, registers, one,
-	                       registers, m == 32 ? "8 * (r / 4) + 4 * (i / 32) + r % 4" : "4 * (i / 16) + r", m, m);
+	char *one = half ? mem_fmt("h4 u, v; for (int e = 0; e < 4; e++) { int k = 4 * (i / %d) + e; u[e] = (_Float16)A[i %% %d * "
+				   "%d + k]; "
+				   "v[e] = (_Float16)B[k * %d + i %% %d]; }\nacc = %s(u, v, acc, 0, 0, 0);",
+				   m, m, k, m, m, name)
+			 : mem_fmt("acc = %s(A[i %% %d * %d + i / %d], B[i / %d * %d + i %% %d], acc, 0, 0, 0);", name, m, k, m, m,
+				   m, m);
+	char *source = mem_fmt("typedef float vec __attribute__((ext_vector_type(%d))); typedef _Float16 h4 "
+			       "__attribute__((ext_vector_type(4)));\n" KERNEL
+			       "{ int i = threadIdx.x; vec acc; for (int r = 0; r < %d; r++) acc[r] = (float)r;\n%s\n"
+			       "for (int r = 0; r < %d; r++) { int row = %s; C[row * %d + i %% %d] = acc[r]; } }\n",
+			       registers, registers, one, registers,
+			       m == 32 ? "8 * (r / 4) + 4 * (i / 32) + r % 4" : "4 * (i / 16) + r", m, m);
 	struct err e;
 	int rc;
 
@@ -259,7 +330,7 @@ static void mfma(const char *name, int m, int k, bool half)
 	free(source);
 }
 
-/* --- faults ------------------------------------------------------------------------------------------------------------------------ */
+/* --- faults ----------------------------------------------------------------------------------------------------------------- */
 struct outcome { int rc; struct err e; };
 
 /* A fault lasts for the life of its process, so it happens in a child. */
@@ -295,10 +366,13 @@ static void faults(void)
 	struct shape s = { 1, 64, 256 };
 
 	fill();
-	stops("far outside of a buffer", KERNEL "{ C[(long)n * 100000 + threadIdx.x] = 1; }\n", s, 10000, ERR_CRASH, "where no buffer is");
-	stops("LDS behind its end", KERNEL "{ extern __shared__ float d[]; d[threadIdx.x + n] = 1; __syncthreads(); C[threadIdx.x] = d[threadIdx.x]; }\n",
+	stops("far outside of a buffer", KERNEL "{ C[(long)n * 100000 + threadIdx.x] = 1; }\n", s, 10000, ERR_CRASH,
+	      "where no buffer is");
+	stops("LDS behind its end",
+	      KERNEL "{ extern __shared__ float d[]; d[threadIdx.x + n] = 1; __syncthreads(); C[threadIdx.x] = d[threadIdx.x]; }\n",
 	      s, 1, ERR_CRASH, "accesses 4 bytes of LDS at 256, the block has 256 bytes");
-	stops("a clock", KERNEL "{ ((unsigned long long *)C)[threadIdx.x] = __builtin_readcyclecounter(); }\n", s, 1, ERR_UNSUPPORTED, "s_memtime");
+	stops("a clock", KERNEL "{ ((unsigned long long *)C)[threadIdx.x] = __builtin_readcyclecounter(); }\n", s, 1,
+	      ERR_UNSUPPORTED, "s_memtime");
 	stops("a trap", KERNEL "{ if (n) __builtin_trap(); C[0] = 1; }\n", s, 1, ERR_CRASH, "stops itself");
 }
 
@@ -312,7 +386,9 @@ static void red_zone(void)
 	uint64_t ns;
 	float behind[64] = { 0 };
 
-	is_int(compile("gfx90a", "", "extern \"C\" __global__ void k(float *C) { C[1024 + threadIdx.x] = threadIdx.x; }\n", p, &code, &e), 0, "compile a write behind a buffer");
+	is_int(compile("gfx90a", "", "extern \"C\" __global__ void k(float *C) { C[1024 + threadIdx.x] = threadIdx.x; }\n", p,
+		       &code, &e),
+	       0, "compile a write behind a buffer");
 	is_int(backend_hip.prepare(device, code.binary, code.binary_len, p, &r, &e), 0, "prepare it (%s)", e.text);
 	if (r) {
 		is_int(backend_hip.execute(r, 1, WIRE_WARM, &ns, &e), 0, "execute a write behind a buffer (%s)", e.text);
@@ -334,7 +410,8 @@ static void identity(void)
 	is_int(hip_facts_device(&rt, 0, &f, &e), 0, "describe its device");
 	is_str(f.name, "emulated gfx90a", "name");
 	has_str(f.driver, "no driver", "the driver line says that there is no driver");
-	ok(f.emulated && f.runs && f.warp_size == 64 && f.clock_khz == 0 && f.peak_f32 == 0 && f.units == 0, "the facts say emulated, waves of 64, and no peaks");
+	ok(f.emulated && f.runs && f.warp_size == 64 && f.clock_khz == 0 && f.peak_f32 == 0 && f.units == 0,
+	   "the facts say emulated, waves of 64, and no peaks");
 }
 
 int main(void)

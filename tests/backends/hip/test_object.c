@@ -18,11 +18,13 @@ static void reads(const struct buf *im)
 	ok(k != NULL, "find a kernel by its name");
 	if (!k)
 		return;
-	ok(k->registers == 40 && k->agprs == 8 && k->sgprs == 30, "registers: %u vector, %u accumulation, %u scalar", k->registers, k->agprs, k->sgprs);
+	ok(k->registers == 40 && k->agprs == 8 && k->sgprs == 30, "registers: %u vector, %u accumulation, %u scalar", k->registers,
+	   k->agprs, k->sgprs);
 	ok(k->vgpr_spills == 4 && k->sgpr_spills == 0 && k->local == 16, "spills and scratch");
 	ok(k->shared == 500 && k->bound == 128 && k->wave == 64 && k->block[0] == 0, "LDS, launch bounds, wave size");
 	is_int(k->param_count, 2, "hidden parameters are not counted");
-	ok(k->param_count == 2 && k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[1].offset == 8, "parameter sizes and offsets");
+	ok(k->param_count == 2 && k->params[0].bytes == 8 && k->params[1].bytes == 4 && k->params[1].offset == 8,
+	   "parameter sizes and offsets");
 	ok(gpu_module_find(&o, "kernel") == NULL, "another name is not found");
 	is_int(gpu_module_missing(&o, "kernel", &e), -ERR_INPUT, "a missing kernel is refused");
 	has_str(e.text, "it has: kern", "the message lists the kernels of the module");

@@ -9,8 +9,9 @@ static void occupancy(const char *arch, struct gpu_kernel k, uint32_t threads, u
 {
 	struct hip_occupancy o = hip_occupancy(&k, hip_facts_arch(arch), threads, 0);
 
-	ok(o.waves == waves && o.max == max && strcmp(o.limit, limit) == 0, "%s, %u VGPR, %u AGPR, %u bytes LDS, %u threads: %u of %u waves, limited by %s",
-	   arch, k.registers, k.agprs, k.shared, threads, o.waves, o.max, o.limit);
+	ok(o.waves == waves && o.max == max && strcmp(o.limit, limit) == 0,
+	   "%s, %u VGPR, %u AGPR, %u bytes LDS, %u threads: %u of %u waves, limited by %s", arch, k.registers, k.agprs, k.shared,
+	   threads, o.waves, o.max, o.limit);
 }
 
 /* By hand: waves = registers of a SIMD / (registers of a wave in steps); blocks by LDS; four SIMDs. */

@@ -35,8 +35,18 @@ static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 }
 
 static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
-static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s) { (void)s; memcpy((void *)(uintptr_t)to, from, n); return 0; }
-static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s) { (void)s; memcpy(to, (void *)(uintptr_t)from, n); return 0; }
+static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s)
+{
+	(void)s;
+	memcpy((void *)(uintptr_t)to, from, n);
+	return 0;
+}
+static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s)
+{
+	(void)s;
+	memcpy(to, (void *)(uintptr_t)from, n);
+	return 0;
+}
 
 static void count(void) { *(fake.capturing ? &fake.captured : &fake.submitted) += 1; }
 
@@ -70,7 +80,13 @@ static gpu_result module_load(gpu_library *m, const void *image)
 }
 
 static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
-static gpu_result module_function(gpu_function *f, gpu_library m, const char *name) { (void)m; (void)name; *f = (gpu_function)&fake; return 0; }
+static gpu_result module_function(gpu_function *f, gpu_library m, const char *name)
+{
+	(void)m;
+	(void)name;
+	*f = (gpu_function)&fake;
+	return 0;
+}
 
 static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, size_t shared)
 {
@@ -79,8 +95,8 @@ static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, siz
 	return 0;
 }
 
-static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
-                         gpu_stream stream, void **args, void **extra)
+static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+			 unsigned shared, gpu_stream stream, void **args, void **extra)
 {
 	(void)f; (void)stream; (void)extra;
 	if (fake.fail_launch)
@@ -105,9 +121,23 @@ static gpu_result launch_cooperative(gpu_function f, unsigned gx, unsigned gy, u
 
 static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
 static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static gpu_result capture_end(gpu_stream s, gpu_graph *g) { (void)s; fake.capturing = 0; *g = (gpu_graph)&fake; fake.graphs++; return 0; }
+static gpu_result capture_end(gpu_stream s, gpu_graph *g)
+{
+	(void)s;
+	fake.capturing = 0;
+	*g = (gpu_graph)&fake;
+	fake.graphs++;
+	return 0;
+}
 static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
-static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags) { (void)g; (void)flags; *x = (gpu_exec)(uintptr_t)fake.arg[0]; fake.execs++; return 0; }
+static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags)
+{
+	(void)g;
+	(void)flags;
+	*x = (gpu_exec)(uintptr_t)fake.arg[0];
+	fake.execs++;
+	return 0;
+}
 static gpu_result graph_exec_free(gpu_exec x) { (void)x; fake.execs--; return 0; }
 static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 {
@@ -124,14 +154,14 @@ static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; 
 static struct backend_device new_device(bool graphs)
 {
 	struct backend_device d = {
-		.api = { .name_of_error = error_name, .text_of_error = error_name, .memory_info = memory_info, .memory_alloc = memory_alloc,
-		         .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out, .copy_within = copy_within,
-		         .memory_set = memory_set, .module_load = module_load, .module_unload = module_unload,
-		         .module_function = module_function, .occupancy_blocks = occupancy_blocks, .launch = launch,
-		         .launch_cooperative = launch_cooperative, .stream_wait = stream_wait, .capture_begin = capture_begin,
-		         .capture_end = capture_end, .graph_free = graph_free, .graph_instantiate = graph_instantiate,
-		         .graph_exec_free = graph_exec_free, .graph_launch = graph_launch, .event_record = event_record,
-		         .event_elapsed = event_elapsed },
+		.api = { .name_of_error = error_name, .text_of_error = error_name, .memory_info = memory_info,
+			 .memory_alloc = memory_alloc, .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out,
+			 .copy_within = copy_within, .memory_set = memory_set, .module_load = module_load,
+			 .module_unload = module_unload, .module_function = module_function, .occupancy_blocks = occupancy_blocks,
+			 .launch = launch, .launch_cooperative = launch_cooperative, .stream_wait = stream_wait,
+			 .capture_begin = capture_begin, .capture_end = capture_end, .graph_free = graph_free,
+			 .graph_instantiate = graph_instantiate, .graph_exec_free = graph_exec_free, .graph_launch = graph_launch,
+			 .event_record = event_record, .event_elapsed = event_elapsed },
 		.cooperative = true, .graphs = graphs, .flush_bytes = 1 << 16,
 	};
 	backend_hip.describe("gfx90a", &d.facts, NULL);
@@ -151,7 +181,8 @@ static struct plan *new_plan(void)
 	add_buffer(p, "T", PLAN_TABLE, 1, 4);
 	p->buffers[0].table = mem_copy(table, sizeof table);
 	add_buffer(p, "C", PLAN_OUT, 3, 5);
-	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
+	*MEM_PUSH(p->ops, p->op_count) =
+		(struct plan_op){ .kind = PLAN_OP_MEMSET, .memset = { .buffer = 1, .bytes = 60, .value = 0x11 } };
 	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){
 		.kind = PLAN_OP_COPY, .copy = { .dst = 1, .src = 0, .dst_offset = 8, .src_offset = 4, .bytes = 8 } };
 	for (int i = 0; i < 2; i++) {
@@ -166,7 +197,8 @@ static struct plan *new_plan(void)
 static void clean(const char *what)
 {
 	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs, fake.modules);
+	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs,
+	   fake.modules);
 }
 
 static void reads_and_writes(struct backend_run *run)
@@ -185,7 +217,8 @@ static void reads_and_writes(struct backend_run *run)
 	is_int(backend_hip.fill(run, 1, 0x77, &e), 0, "fill a buffer");
 	unsigned char filled[62];
 	backend_hip.read(run, 1, -1, filled, sizeof filled, &e);
-	ok(filled[0] == 0 && filled[1] == 0x77 && filled[60] == 0x77 && filled[61] == 0, "a fill writes the buffer and not its red zones");
+	ok(filled[0] == 0 && filled[1] == 0x77 && filled[60] == 0x77 && filled[61] == 0,
+	   "a fill writes the buffer and not its red zones");
 	is_int(backend_hip.fill(run, 2, 0, &e), -ERR_INPUT, "a fill of a missing buffer is refused");
 	is_int(backend_hip.read(run, 1, INT64_MIN, zone, 1, &e), -ERR_INPUT, "a read at the lowest offset is refused");
 	is_int(backend_hip.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "a read at the highest offset is refused");
@@ -203,15 +236,18 @@ static void runs(const struct buf *im, bool graphs)
 
 	p->ops[2].launch.cooperative = true;
 	fake.per_unit = 2; /* 20 blocks at once, 12 asked */
-	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan, %s (%s)", graphs ? "graph" : "stream", e.text);
+	is_int(backend_hip.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan, %s (%s)", graphs ? "graph" : "stream",
+	       e.text);
 	if (!run)
 		return;
 	is_int(fake.captured, graphs ? 4 : 0, "operations are recorded where there are graphs");
 	is_int(backend_hip.execute(run, 3, WIRE_WARM, &ns, &e), 0, "execute three times");
-	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12), "three executions: %d replays, %d operations submitted", fake.replays, fake.submitted);
+	ok(fake.replays == (graphs ? 3 : 0) && fake.submitted == (graphs ? 0 : 12),
+	   "three executions: %d replays, %d operations submitted", fake.replays, fake.submitted);
 	ok(fake.records == 2 && fake.sets == 0 && ns == 1000000, "warm: one window around three executions");
 	is_int(fake.cooperative, graphs ? 1 : 3, "the first launch is cooperative");
-	ok(fake.grid[0] == 4 && fake.grid[1] == 3 && fake.block[0] == 64 && fake.block[1] == 2 && fake.shared == 100, "the launch has its geometry");
+	ok(fake.grid[0] == 4 && fake.grid[1] == 3 && fake.block[0] == 64 && fake.block[1] == 2 && fake.shared == 100,
+	   "the launch has its geometry");
 	ok(fake.arg[0] % 1024 == 0, "buffers start at multiples of 1024");
 	is_int((int32_t)fake.arg[1], -7, "the kernel gets the scalar");
 	reads_and_writes(run);
@@ -247,7 +283,8 @@ static void rotates(const struct buf *im, bool graphs)
 	is_int(count, 3, "%s: three of them", how);
 	backend_hip.write(run, 1, 0, &nine, 1, &e);
 	for (int i = 0; i < 4; i++) {
-		is_int(backend_hip.execute(run, 1, i ? WIRE_COLD : WIRE_WARM, &ns, &e), 0, "%s: execution %d (%s)", how, i + 1, e.text);
+		is_int(backend_hip.execute(run, 1, i ? WIRE_COLD : WIRE_WARM, &ns, &e), 0, "%s: execution %d (%s)", how, i + 1,
+		       e.text);
 		backend_hip.read(run, 1, 0, &seen[i], 1, &e);
 	}
 	is_int(fake.blocks, 7, "%s: three sets of two buffers, and the flush", how);

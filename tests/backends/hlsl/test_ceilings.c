@@ -17,13 +17,15 @@ static void all_for(bool cpu)
 		const struct plan_launch *l = &c->plan->ops[0].launch;
 		struct wire_compiled out = { 0 };
 		struct err e = ERR_INIT;
-		uint64_t bytes = c->plan->buffers[0].bytes + c->plan->buffers[1].bytes, threads = (uint64_t)l->grid[0] * l->block[0];
+		uint64_t bytes = c->plan->buffers[0].bytes + c->plan->buffers[1].bytes,
+			 threads = (uint64_t)l->grid[0] * l->block[0];
 		is_int(plan_check(c->plan, &e), 0, "%s, %s: the plan is consistent %s", kind, c->name, e.text);
 		is_int(compile("spirv1.3", "", c->device, c->plan, &out, &e), 0, "%s, %s: compiles %s", kind, c->name, e.text);
 		ok(l->grid[0] <= 65535, "%s, %s: every device takes %u blocks", kind, c->name, l->grid[0]);
 		ok(!cpu || bytes < 128 << 20, "%s, %s: %llu bytes", kind, c->name, (unsigned long long)bytes);
 		if (strcmp(c->unit, "byte") == 0)
-			ok(c->work == (double)bytes && threads * 64 == c->plan->buffers[0].bytes, "%s: every byte is read and written once", kind);
+			ok(c->work == (double)bytes && threads * 64 == c->plan->buffers[0].bytes,
+			   "%s: every byte is read and written once", kind);
 		else if (strcmp(c->unit, "launch") == 0)
 			ok(c->work == 1, "%s: it is one launch", kind);
 		else

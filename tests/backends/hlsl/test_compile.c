@@ -36,9 +36,11 @@ static void test_refusals(void)
 {
 	outcome("a good kernel", KERNEL "{ C[id.x] = A[id.x] * B[id.y] + n; }", 0, "");
 	outcome("a syntax error", "float f() { return 1.0; }\n" KERNEL "{\n\tC[0] = A[0] +;\n}", -ERR_COMPILE, "device:4:");
-	outcome("one brace too many shows its line", KERNEL "{ C[0] = 1; }\n}", -ERR_COMPILE, "device:3: syntax error at column 1\n  }");
+	outcome("one brace too many shows its line", KERNEL "{ C[0] = 1; }\n}", -ERR_COMPILE,
+		"device:3: syntax error at column 1\n  }");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: q: unknown variable");
-	outcome("a missing semicolon", KERNEL "{\n\tC[0] = A[0]\n}", -ERR_COMPILE, "device:4: expected ; before this, or on the line above\n  }");
+	outcome("a missing semicolon", KERNEL "{\n\tC[0] = A[0]\n}", -ERR_COMPILE,
+		"device:4: expected ; before this, or on the line above\n  }");
 	outcome("an unknown name shows its line", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "\n  \tC[0] = q;");
 	outcome("no such kernel", "[numthreads(8,8,1)] void other() { C[0] = 1; }", -ERR_COMPILE, "no function matmul");
 	outcome("wrong numthreads", "[numthreads(8,4,1)] void matmul() { C[0] = 1; }", -ERR_INPUT,
@@ -57,9 +59,11 @@ static void test_refusals(void)
 	outcome("an unsigned value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
 	/* Its module numbers more identifiers than it has words: those of what the compiler left out. */
 	outcome("a small kernel below large unused code",
-	        "float big(float x) { for (int i = 0; i < 9; i++) { x = x * x + i; if (x > 3) x = sqrt(x) - sin(x) * cos(x); x = max(x, exp(x)); "
-	        "x += A[uint(x)] * B[uint(x) + 1] + A[uint(x) + 2] / B[3] + pow(x, 3.0) + A[uint(x) * 5] * B[uint(x) + 7]; } return x; }\n"
-	        KERNEL "{ }", 0, "");
+		"float big(float x) { for (int i = 0; i < 9; i++) { x = x * x + i; if (x > 3) x = sqrt(x) - sin(x) * cos(x); x = "
+		"max(x, exp(x)); "
+		"x += A[uint(x)] * B[uint(x) + 1] + A[uint(x) + 2] / B[3] + pow(x, 3.0) + A[uint(x) * 5] * B[uint(x) + 7]; } "
+		"return x; }\n" KERNEL "{ }",
+		0, "");
 	outcome("a global with a buffer's name", "groupshared float A[64];\n" KERNEL "{ C[id.x] = A[id.x]; }", -ERR_COMPILE,
 	        "device:1: A is declared for you");
 	outcome("a buffer that is declared again", "StructuredBuffer<float> A : register(t0);\n" KERNEL "{ C[id.x] = A[id.x]; }",
@@ -68,7 +72,8 @@ static void test_refusals(void)
 	        "device:2: C_float4 is declared for you");
 	outcome("a global with a scalar's name", "int n;\n" KERNEL "{ C[id.x] = n; }", -ERR_COMPILE, "\n  int n;");
 	outcome("arguments in macros, functions and initial values",
-	        "#define STEP(k) \\\n\tA[k]; \\\n\tC[k] = 1\nstatic int m = n, n_float = 2;\nfloat f(float A) { return A; }\n" KERNEL
+	        "#define STEP(k) \\\n\tA[k]; \\\n\tC[k] = 1\nstatic int m = n, n_float = 2;\n"
+	        "float f(float A) { return A; }\n" KERNEL
 	        "{ float n = f(m), t = STEP(0); C[1] = n + n_float; }", 0, "");
 	outcome("a template", "template<typename T> T f(T x) { return x; }\n" KERNEL "{ C[0] = f(1.0); }", -ERR_COMPILE,
 	        "device:1:");
@@ -98,8 +103,9 @@ static void test_plan_refusals(void)
 /* Two kernels in one source; the second launch passes neither A nor n. */
 static void test_two_kernels(void)
 {
-	static const char good[] = KERNEL "{ scratch0[id.x] = A[id.x] * n; }\n"
-	                           "[numthreads(8, 1, 1)]\nvoid second(uint3 id : SV_DispatchThreadID) { C[id.x] = scratch0[id.x]; }";
+	static const char good[] =
+		KERNEL "{ scratch0[id.x] = A[id.x] * n; }\n"
+		       "[numthreads(8, 1, 1)]\nvoid second(uint3 id : SV_DispatchThreadID) { C[id.x] = scratch0[id.x]; }";
 	static const char bad[] = KERNEL "{ scratch0[id.x] = A[id.x]; }\n"
 	                          "[numthreads(8, 1, 1)]\nvoid second(uint3 id : SV_DispatchThreadID) { C[id.x] = n; }";
 	struct err e = ERR_INIT;
@@ -127,8 +133,10 @@ static void test_binary(void)
 	struct spirv s;
 	struct plan *p = sample_matmul(64, 8, 8);
 	is_int(compile("groupshared float T[32][33]; groupshared struct { float3 a; uint b; } U[4];\n" KERNEL
-	               "{ T[g][0] = n; U[0].b = g; U[1].a = 1.0; GroupMemoryBarrierWithGroupSync();\n"
-	               "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }", "", p, &out, &e), 0, "compile a kernel with groupshared memory: %s", e.text);
+		       "{ T[g][0] = n; U[0].b = g; U[1].a = 1.0; GroupMemoryBarrierWithGroupSync();\n"
+		       "C[id.x] = T[id.y][1] + A_float4[id.x].y + U[id.x].b + U[id.x].a.x; }",
+		       "", p, &out, &e),
+	       0, "compile a kernel with groupshared memory: %s", e.text);
 	is_int(out.kernels[0].shared, 32 * 33 * 4 + 4 * 16, "groupshared memory is counted");
 	is_int(hlsl_object_decode(out.binary, out.binary_len, &m, &e), 0, "read the binary back");
 	is_int(hlsl_spirv_read(m.kernels[0].words, m.kernels[0].bytes / 4, &s, &e), 0, "read its SPIR-V");

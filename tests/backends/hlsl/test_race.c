@@ -7,7 +7,8 @@
 #include "backends/sample_plan.h"
 #include "tap.h"
 
-static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *)"BY", (char *)"4" }, { (char *)"TILE_K_SIZE", (char *)"8" } };
+static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *)"BY", (char *)"4" },
+					{ (char *)"TILE_K_SIZE", (char *)"8" } };
 
 /* n is odd, so that tiles hang over every edge. */
 enum { N = 19 };
@@ -18,8 +19,9 @@ static char *judge(const char *device)
 	struct err e = ERR_INIT;
 	struct wire_compiled out;
 	struct plan *p = sample_matmul(N, 8, 4);
-	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3", .macros = (char *)"", .device = (char *)(uintptr_t)device,
-	                          .defines = defines, .define_count = MEM_COUNT(defines), .plan = p };
+	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3", .macros = (char *)"",
+				  .device = (char *)(uintptr_t)device, .defines = defines, .define_count = MEM_COUNT(defines),
+				  .plan = p };
 	char *finding = NULL;
 	int rc = hlsl_compile(&c, &out, &e);
 	if (rc == 0) {
@@ -56,11 +58,13 @@ static void race(const char *name, const char *device, const char *part)
 	"[numthreads(BX, BY, 1)]\n" \
 	"void matmul(uint3 group : SV_GroupID, uint3 thread : SV_GroupThreadID)\n" \
 	"{\n" \
-	"	int row = int(group.y) * BY + int(thread.y), col = int(group.x) * BX + int(thread.x), me = int(thread.y) * BX + int(thread.x);\n" \
+	"	int row = int(group.y) * BY + int(thread.y), col = int(group.x) * BX + int(thread.x);\n" \
+	"	int me = int(thread.y) * BX + int(thread.x);\n" \
 	"	float acc = 0.0;\n" \
 	"	for (int k0 = 0; k0 < n; k0 += TILE_K_SIZE) {\n" \
 	"		for (int ea = me; ea < BY * TILE_K_SIZE; ea += BX * BY)\n" \
-	"			a_tile[ea / TILE_K_SIZE][ea % TILE_K_SIZE] = A_OR_ZERO(int(group.y) * BY + ea / TILE_K_SIZE, k0 + ea % TILE_K_SIZE);\n" \
+	"			a_tile[ea / TILE_K_SIZE][ea % TILE_K_SIZE] = \n" \
+	"				A_OR_ZERO(int(group.y) * BY + ea / TILE_K_SIZE, k0 + ea % TILE_K_SIZE);\n" \
 	"		for (int eb = me; eb < TILE_K_SIZE * BX; eb += BX * BY)\n" \
 	"			b_tile[eb / BX][eb % BX] = B_OR_ZERO(k0 + eb / BX, int(group.x) * BX + eb % BX);\n" \
 	"		" one "\n" \
@@ -114,37 +118,64 @@ static void test_waves(void)
 {
 	none("lanes have their numbers", WAVES(EXPECT("WaveGetLaneIndex() == in_wave && WaveGetLaneCount() == 4")));
 	race("the tests of waves can fail", WAVES(EXPECT("WaveGetLaneIndex() == me")), "outside of buffer C");
-	none("sums, products, extremes and bits", WAVES(EXPECT("WaveActiveSum(me) == 4 * first + 6 && WaveActiveSum(0.5) == 2.0 && WaveActiveProduct(in_wave + 1) == 24")
-	     EXPECT("WaveActiveMin(me) == first && WaveActiveMax(int(me)) == int(first) + 3 && WaveActiveMax(-float(me)) == -float(first)")
+	none("sums, products, extremes and bits",
+	     WAVES(EXPECT("WaveActiveSum(me) == 4 * first + 6 && WaveActiveSum(0.5) == 2.0 && WaveActiveProduct(in_wave + 1) == 24")
+	     EXPECT("WaveActiveMin(me) == first && WaveActiveMax(int(me)) == int(first) + 3")
+	     EXPECT("WaveActiveMax(-float(me)) == -float(first)")
 	     EXPECT("WaveActiveBitOr(1u << in_wave) == 15 && WaveActiveBitAnd(~in_wave) == ~3u && WaveActiveBitXor(1u) == 0")
 	     EXPECT("all(WaveActiveSum(uint2(1, me)) == uint2(4, 4 * first + 6))")));
-	none("votes and ballots", WAVES(EXPECT("WaveActiveAnyTrue(odd) && !WaveActiveAllTrue(odd) && WaveActiveAllEqual(first) && !WaveActiveAllEqual(me)")
-	     EXPECT("WaveActiveBallot(odd).x == 10 && WaveActiveCountBits(odd) == 2 && WavePrefixCountBits(odd) == in_wave / 2") EXPECT("WaveIsFirstLane() == (in_wave == 0)")));
-	none("values of other lanes", WAVES(EXPECT("WaveReadLaneAt(me, 2) == first + 2 && WaveReadLaneFirst(me) == first && WaveReadLaneAt(me, 3 - in_wave) == first + 3 - in_wave")
-	     EXPECT("QuadReadAcrossX(me) == (me ^ 1) && QuadReadAcrossY(me) == (me ^ 2) && QuadReadAcrossDiagonal(me) == (me ^ 3) && QuadReadLaneAt(me, 1) == first + 1")));
+	none("votes and ballots",
+	     WAVES(EXPECT("WaveActiveAnyTrue(odd) && !WaveActiveAllTrue(odd) && WaveActiveAllEqual(first)")
+	     EXPECT("!WaveActiveAllEqual(me)")
+	     EXPECT("WaveActiveBallot(odd).x == 10 && WaveActiveCountBits(odd) == 2 && WavePrefixCountBits(odd) == in_wave / 2")
+	     EXPECT("WaveIsFirstLane() == (in_wave == 0)")));
+	none("values of other lanes",
+	     WAVES(EXPECT("WaveReadLaneAt(me, 2) == first + 2 && WaveReadLaneFirst(me) == first")
+	     EXPECT("WaveReadLaneAt(me, 3 - in_wave) == first + 3 - in_wave")
+	     EXPECT("QuadReadAcrossX(me) == (me ^ 1) && QuadReadAcrossY(me) == (me ^ 2)")
+	     EXPECT("QuadReadAcrossDiagonal(me) == (me ^ 3) && QuadReadLaneAt(me, 1) == first + 1")));
 	none("lanes that diverge are inactive, and meet again behind the branch",
-	     WAVES("if (odd) { " EXPECT("WaveActiveSum(1) == 2 && WaveReadLaneFirst(me) == first + 1") " } else if (in_wave == 2) { " EXPECT("WaveActiveCountBits(true) == 1") " } "
-	           EXPECT("WaveActiveSum(1) == 4")));
+	     WAVES("if (odd) { " EXPECT("WaveActiveSum(1) == 2 && WaveReadLaneFirst(me) == first + 1")
+	     " } else if (in_wave == 2) { " EXPECT("WaveActiveCountBits(true) == 1") " } " EXPECT("WaveActiveSum(1) == 4")));
 	none("lanes of one turn of a loop meet, and those that left it wait behind it",
-	     WAVES("uint n = 0; [loop] for (uint i = 0; i <= in_wave; i++) { if (i == 0 && odd) continue; n += WaveActiveSum(1); if (i == 0 && in_wave == 2) break; } "
-	           EXPECT("n == (in_wave == 0 ? 2 : in_wave == 1 ? 2 : in_wave == 2 ? 2 : 2 + 1 + 1)") EXPECT("WaveActiveSum(1) == 4")));
-	none("lanes that returned are inactive", WAVES("if (in_wave == 1) return; " EXPECT("WaveActiveSum(1) == 3 && WaveActiveBallot(true).x == 13")));
+	     WAVES("uint n = 0; [loop] for (uint i = 0; i <= in_wave; i++) { if (i == 0 && odd) continue; n += WaveActiveSum(1); "
+	     "if (i == 0 && in_wave == 2) break; } "
+	     EXPECT("n == (in_wave == 0 ? 2 : in_wave == 1 ? 2 : in_wave == 2 ? 2 : 2 + 1 + 1)") EXPECT("WaveActiveSum(1) == 4")));
+	none("lanes that returned are inactive",
+	     WAVES("if (in_wave == 1) return; " EXPECT("WaveActiveSum(1) == 3 && WaveActiveBallot(true).x == 13")));
 	race("an inactive lane has no value", WAVES("if (odd) C[me] = WaveReadLaneAt(me, 0);"), "which is not active");
-	race("a wave operation is no barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); C[me] = s[me ^ 4];"), "race in groupshared s");
-	none("sums of waves, added behind a barrier", KERNEL("groupshared float s[BX * BY];\n",
-	     "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; " BARRIER " float sum = 0; for (uint i = 0; i < BX * BY / 4; i++) sum += s[i]; C[me] = sum;"));
-	race("without that barrier", KERNEL("groupshared float s[BX * BY];\n",
-	     "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; float sum = 0; for (uint i = 0; i < BX * BY / 4; i++) sum += s[i]; C[me] = sum;"), "race in groupshared s");
+	race("a wave operation is no barrier",
+	     KERNEL("groupshared float s[BX * BY];\n", "s[me] = WaveActiveSum(A[me]); C[me] = s[me ^ 4];"),
+	     "race in groupshared s");
+	none("sums of waves, added behind a barrier",
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; " BARRIER
+		    " float sum = 0; for (uint i = 0; i < BX * BY / 4; i++) sum += s[i]; C[me] = sum;"));
+	race("without that barrier",
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "float x = WaveActiveSum(A[me]); if (WaveIsFirstLane()) s[me / 4] = x; float sum = 0; for (uint i = 0; i < BX "
+		    "* BY / 4; i++) sum += s[i]; C[me] = sum;"),
+	     "race in groupshared s");
 }
 
 static void test_unwritten(void)
 {
-	race("shared memory that nobody writes", KERNEL("groupshared float s[BX * BY];\n", "C[me] = s[me];"), "groupshared s, which no thread has written, and the output C depends");
-	race("max() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = max(s[me], 0.0);"), "no thread has written");
-	race("min() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = min(s[me], 0.0);"), "no thread has written");
-	race("the last element is left out", KERNEL("groupshared float s[BX * BY];\n", "if (me < BX * BY - 1) s[me] = A[me]; " BARRIER " C[me] = s[BX * BY - 1 - me];"), "element 31");
-	race("a counter that begins with anything", KERNEL("groupshared uint f;\n", "uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"), "no thread has written");
-	none("what is read and not used", KERNEL("groupshared float s[BX * BY];\n", "if (me < 8) s[me] = A[me]; " BARRIER " float x = s[me % 16]; C[me] = me % 16 < 8 ? x : 0;"));
+	race("shared memory that nobody writes", KERNEL("groupshared float s[BX * BY];\n", "C[me] = s[me];"),
+	     "groupshared s, which no thread has written, and the output C depends");
+	race("max() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = max(s[me], 0.0);"),
+	     "no thread has written");
+	race("min() does not hide it", KERNEL("groupshared float s[BX * BY];\n", "C[me] = min(s[me], 0.0);"),
+	     "no thread has written");
+	race("the last element is left out",
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "if (me < BX * BY - 1) s[me] = A[me]; " BARRIER " C[me] = s[BX * BY - 1 - me];"),
+	     "element 31");
+	race("a counter that begins with anything",
+	     KERNEL("groupshared uint f;\n", "uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"),
+	     "no thread has written");
+	none("what is read and not used",
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "if (me < 8) s[me] = A[me]; " BARRIER " float x = s[me % 16]; C[me] = me % 16 < 8 ? x : 0;"));
 	race("a variable without a value", KERNEL("", "float x; if (me > 3) x = A[me]; C[me] = x;"), "before it has a value");
 	race("an input is read beyond its end", KERNEL("", "C[me] = A[n * n + me];"), "reads outside of buffer A");
 	none("and not used", KERNEL("", "float x = A[n * n + me - 8]; C[me] = me < 8 ? x : 0;"));
@@ -155,19 +186,29 @@ static void test_unwritten(void)
 static void test_buffers(void)
 {
 	none("groups that write the same", KERNEL("", "C[me] = A[me];"));
-	race("threads of a group that write different numbers", KERNEL("", "C[me / 2] = me;"), "race in buffer C: thread 1 of group 0 overwrites element 0, which thread 0 has written, with no barrier");
+	race("threads of a group that write different numbers", KERNEL("", "C[me / 2] = me;"),
+	     "race in buffer C: thread 1 of group 0 overwrites element 0, which thread 0 has written, with no barrier");
 	race("groups that write different numbers", KERNEL("", "C[me] = id.x;"), "group 0 has written in the same launch");
-	race("a result that another thread of the group wrote", KERNEL("", "C[me] = me; C[me + 32] = C[me ^ 1];"), "race in buffer C");
+	race("a result that another thread of the group wrote", KERNEL("", "C[me] = me; C[me + 32] = C[me ^ 1];"),
+	     "race in buffer C");
 	none("and behind a barrier", KERNEL("", "C[me] = me; AllMemoryBarrierWithGroupSync(); C[me + 32] = C[me ^ 1];"));
 	race("sums without atomics", KERNEL("", "C[me] += 1;"), "groups run in any order");
 	none("sums with atomics", KERNEL("", "uint old; C_bytes.InterlockedAdd(me * 4, 1u, old);"));
-	race("atomics upon a zero that a group writes", KERNEL("", "if (id.x < BX && id.y < BY) C[me] = 0; uint old; C_bytes.InterlockedAdd(me * 4, 1u, old);"), "group 0 has written");
+	race("atomics upon a zero that a group writes",
+	     KERNEL("", "if (id.x < BX && id.y < BY) C[me] = 0; uint old; C_bytes.InterlockedAdd(me * 4, 1u, old);"),
+	     "group 0 has written");
 	none("the last group reads what the others published",
-	     KERNEL("groupshared uint last;\n", "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; DeviceMemoryBarrierWithGroupSync(); "
-	            "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"));
+	     KERNEL("groupshared uint last;\n",
+		    "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; "
+		    "DeviceMemoryBarrierWithGroupSync(); "
+		    "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER
+		    " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"));
 	race("and needs a barrier of device memory before they do",
-	     KERNEL("groupshared uint last;\n", "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; " BARRIER " "
-	            "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"),
+	     KERNEL("groupshared uint last;\n",
+		    "uint at = (id.y / BY * ((n + BX - 1) / BX) + id.x / BX) * 2 + 40; if (me < 2) C_uint[at + me] = at; " BARRIER
+		    " "
+		    "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER
+		    " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"),
 	     "with no DeviceMemoryBarrier() behind the write");
 	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
 }
@@ -185,39 +226,54 @@ int main(void)
 	race("a memory barrier alone does not wait", TILED("GroupMemoryBarrier();", BARRIER), "race in groupshared");
 
 	none("own elements need no barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me] * 2;"));
-	race("a neighbour's element needs a barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me ^ 1];"), "element");
-	none("a neighbour's element behind a barrier", KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " C[me] = s[me ^ 1];"));
+	race("a neighbour's element needs a barrier",
+	     KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; C[me] = s[me ^ 1];"), "element");
+	none("a neighbour's element behind a barrier",
+	     KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " C[me] = s[me ^ 1];"));
 	none("a flag that all threads set to the same value", KERNEL("groupshared int f;\n", "f = 3; " BARRIER " C[me] = f;"));
-	race("a word that each thread sets differently", KERNEL("groupshared int f;\n", "f = int(me); " BARRIER " C[me] = f;"), "overwrites");
-	none("atomics", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; " BARRIER " uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"));
-	race("atomics before the zero is written", KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; uint old; InterlockedAdd(f, 1u, old); C[me] = old;"),
+	race("a word that each thread sets differently", KERNEL("groupshared int f;\n", "f = int(me); " BARRIER " C[me] = f;"),
+	     "overwrites");
+	none("atomics", KERNEL("groupshared uint f;\n",
+			       "if (me == 0) f = 0; " BARRIER " uint old; InterlockedAdd(f, 1u, old); " BARRIER " C[me] = f;"));
+	race("atomics before the zero is written",
+	     KERNEL("groupshared uint f;\n", "if (me == 0) f = 0; uint old; InterlockedAdd(f, 1u, old); C[me] = old;"),
 	     "race in groupshared f");
-	race("a barrier that some threads skip", KERNEL("groupshared float s[BX * BY];\n", "if (me > 5) " BARRIER " C[me] = 1;"), "does not reach the barrier");
+	race("a barrier that some threads skip", KERNEL("groupshared float s[BX * BY];\n", "if (me > 5) " BARRIER " C[me] = 1;"),
+	     "does not reach the barrier");
 	race("two different barriers", KERNEL("groupshared float s[BX * BY];\n",
 	     "if (me > 5) { s[me] = 1; " BARRIER " } else { s[me] = 2; " BARRIER " s[me] += 3; } C[me] = s[me];"), "barrier");
-	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"), "outside");
+	race("an index that leaves the array", KERNEL("groupshared float s[8];\n", "s[me + 1] = A[me]; " BARRIER " C[me] = s[0];"),
+	     "outside");
 
 	/* 2^32 scalars: a count that wraps to 0 must not pass for a small one. The optimiser keeps structs so wide
 	 * whole. */
 	none("a loop of compare and exchange whose first read is plain",
-	     KERNEL("", "uint old = C_uint[0], seen; for (uint k = 0; k < 100; k++) { InterlockedCompareExchange(C_uint[0], old, old + 1, seen); "
-	                "if (seen == old) break; old = seen; }"));
+	     KERNEL("", "uint old = C_uint[0], seen; for (uint k = 0; k < 100; k++) { InterlockedCompareExchange(C_uint[0], old, "
+			"old + 1, seen); "
+			"if (seen == old) break; old = seen; }"));
 	none("a choice that loads both sides",
-	     KERNEL("groupshared float s[BX * BY];\n", "s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = me >= 4 ? s[me - 4] : 0;"));
-	race("an output that depends on what lies outside", KERNEL("groupshared float s[BX * BY];\n",
-		"s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = s[me - 4];"), "depends on what such memory holds");
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = me >= 4 ? s[me - 4] : 0;"));
+	race("an output that depends on what lies outside",
+	     KERNEL("groupshared float s[BX * BY];\n",
+		    "s[me] = 1; " BARRIER " if (id.x < uint(n) && id.y < uint(n)) C[id.y * n + id.x] = s[me - 4];"),
+	     "depends on what such memory holds");
 	race("a local variable of 2^32 words",
 	     KERNEL("#define M8(T, n) T n##0; T n##1; T n##2; T n##3; T n##4; T n##5; T n##6; T n##7;\n"
-	            "#define M64(T, n) M8(T, n##0) M8(T, n##1) M8(T, n##2) M8(T, n##3) M8(T, n##4) M8(T, n##5) M8(T, n##6) M8(T, n##7)\n"
-	            "struct S0 { float a[262144]; };\nstruct S1 { M64(S0, a) M64(S0, b) };\nstruct S2 { M64(S1, a) M64(S1, b) };\n"
-	            "groupshared float s[BX * BY];\n",
-	            "S2 x; x.a00.b77.a[me] = A[me]; s[me] = x.a00.b77.a[7]; " BARRIER " C[me] = s[me ^ 1];"), "error:");
+		    "#define M64(T, n) M8(T, n##0) M8(T, n##1) M8(T, n##2) M8(T, n##3) M8(T, n##4) M8(T, n##5) M8(T, n##6) M8(T, "
+		    "n##7)\n"
+		    "struct S0 { float a[262144]; };\nstruct S1 { M64(S0, a) M64(S0, b) };\nstruct S2 { M64(S1, a) M64(S1, b) };\n"
+		    "groupshared float s[BX * BY];\n",
+		    "S2 x; x.a00.b77.a[me] = A[me]; s[me] = x.a00.b77.a[7]; " BARRIER " C[me] = s[me ^ 1];"),
+	     "error:");
 
 	none("functions, vectors, loops, switches, local arrays",
 	     KERNEL("groupshared float4 s[BX * BY];\n"
-	            "float4 f(float4 x, int k) { for (int i = 0; i < k; i++) { if (i == 3) continue; x = x.wxyz + sqrt(abs(x)) * i; } return x; }\n",
-	            "float t[4]; for (int i = 0; i < 4; i++) t[i] = A[me + i]; s[me] = f(float4(t[0], t[1], t[2], t[3]), int(me % 5)); " BARRIER
-	            " float r = 0; switch (me % 3) { case 0: r = dot(s[me], s[0]); break; case 1: r = s[BX * BY - 1 - me].y; break; default: "
-	            "r = max(s[0].x, 1.0); } C[me] = r + (any(s[0] > 0) ? 1 : 0);"));
+		    "float4 f(float4 x, int k) { for (int i = 0; i < k; i++) { if (i == 3) continue; x = x.wxyz + sqrt(abs(x)) * "
+		    "i; } return x; }\n",
+		    "float t[4]; for (int i = 0; i < 4; i++) t[i] = A[me + i]; s[me] = f(float4(t[0], t[1], t[2], t[3]), int(me % "
+		    "5)); " BARRIER " float r = 0; switch (me % 3) { case 0: r = dot(s[me], s[0]); break; case 1: r = s[BX * BY - "
+				    "1 - me].y; break; default: "
+		    "r = max(s[0].x, 1.0); } C[me] = r + (any(s[0] > 0) ? 1 : 0);"));
 	return tap_done();
 }

@@ -170,14 +170,25 @@ static int try_gain(const char *arg)
 struct row { const char *what; attempt try; int want; };
 
 static const struct row calls[] = {
-	{ "an internet socket", try_inet, EPERM }, { "a datagram socket of IPv6", try_inet6, EPERM }, { "netlink", try_netlink, EPERM },
-	{ "a connection to a Unix socket", try_connect, EPERM }, { "another program", try_exec, EPERM },
-	{ "a debugger's look at the daemon", try_ptrace, EPERM }, { "its memory", try_peek, EPERM },
-	{ "a signal to the daemon", try_kill, EPERM }, { "one to the group", try_kill_group, EPERM },
-	{ "a session of its own", try_setsid, EPERM }, { "a child that outlives the worker", try_fork, EPERM },
-	{ "io_uring", try_uring, EPERM }, { "bpf", try_bpf, EPERM }, { "performance counters", try_perf, EPERM },
-	{ "the key ring", try_keys, EPERM }, { "a mount", try_mount, EPERM }, { "a name space", try_unshare, EPERM },
-	{ "a pair of sockets", try_pair, 0 }, { "threads, executable memory, anonymous files, a signal to oneself", try_work, 0 },
+	{ "an internet socket", try_inet, EPERM },
+	{ "a datagram socket of IPv6", try_inet6, EPERM },
+	{ "netlink", try_netlink, EPERM },
+	{ "a connection to a Unix socket", try_connect, EPERM },
+	{ "another program", try_exec, EPERM },
+	{ "a debugger's look at the daemon", try_ptrace, EPERM },
+	{ "its memory", try_peek, EPERM },
+	{ "a signal to the daemon", try_kill, EPERM },
+	{ "one to the group", try_kill_group, EPERM },
+	{ "a session of its own", try_setsid, EPERM },
+	{ "a child that outlives the worker", try_fork, EPERM },
+	{ "io_uring", try_uring, EPERM },
+	{ "bpf", try_bpf, EPERM },
+	{ "performance counters", try_perf, EPERM },
+	{ "the key ring", try_keys, EPERM },
+	{ "a mount", try_mount, EPERM },
+	{ "a name space", try_unshare, EPERM },
+	{ "a pair of sockets", try_pair, 0 },
+	{ "threads, executable memory, anonymous files, a signal to oneself", try_work, 0 },
 	{ "no core file", try_core, 0 },
 };
 
@@ -216,7 +227,8 @@ static void test_files(struct sandbox_kernel k)
 		if (k.seccomp)
 			is_int(in_sandbox(k, role, try_chmod, secret), EPERM, "%s: no mode is changed", name);
 	}
-	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES, "compile: the host's headers are not read");
+	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/usr/include/stdio.h"), EACCES,
+	       "compile: the host's headers are not read");
 	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/proc/self/environ"), EACCES, "compile: its own environment is not read");
 	is_int(in_sandbox(k, SANDBOX_COMPILE, try_read, "/sys/devices/system/cpu/possible"), EACCES, "compile: /sys is not read");
 	if (hip_library_rtc(&rtc, NULL) < 0)
@@ -270,7 +282,8 @@ static void test_without(struct sandbox_kernel k)
 	if (k.seccomp)
 		is_int(in_sandbox(no_files, SANDBOX_COMPILE, try_inet, NULL), EPERM, "without Landlock: sockets are still refused");
 	if (k.landlock)
-		is_int(in_sandbox(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES, "without seccomp: files are still refused");
+		is_int(in_sandbox(no_calls, SANDBOX_COMPILE, try_read, "/etc/passwd"), EACCES,
+		       "without seccomp: files are still refused");
 }
 
 /* Older kernels: this one accepts the rule set of every ABI up to its own. */

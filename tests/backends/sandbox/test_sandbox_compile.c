@@ -1,5 +1,5 @@
-/* backends/sandbox with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it, and the
- * compilers still do their work there. With the sandbox off the same code does leak, so that the test can fail. */
+/* backends/sandbox with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it, and
+ * the compilers still do their work there. With the sandbox off the same code does leak, so that the test can fail. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -76,10 +76,14 @@ struct outcome { int rc; struct err e; struct wire_compiled binary; };
 static struct outcome compile(struct sample_worker *w, const char *backend, const char *device, char *option)
 {
 	struct outcome o = { .e = ERR_INIT };
-	char *name = mem_str(backend), *arch = mem_str(strcmp(backend, "cuda") == 0 ? "sm_90a" : strcmp(backend, "hip") == 0 ? "gfx90a" : "spirv1.3"), *macros = mem_str("");
+	char *name = mem_str(backend),
+	     *arch = mem_str(strcmp(backend, "cuda") == 0  ? "sm_90a"
+			     : strcmp(backend, "hip") == 0 ? "gfx90a"
+							   : "spirv1.3"),
+	     *macros = mem_str("");
 	struct plan *plan = sample_matmul(64, 8, 8);
-	struct wire_compile c = { .backend = name, .arch = arch, .macros = macros, .device = (char *)(uintptr_t)device, .plan = plan,
-	                          .options = &option, .option_count = option ? 1 : 0 };
+	struct wire_compile c = { .backend = name, .arch = arch, .macros = macros, .device = (char *)(uintptr_t)device,
+				  .plan = plan, .options = &option, .option_count = option ? 1 : 0 };
 	o.rc = sample_compile(w, &c, &o.binary, &o.e);
 	plan_free(plan);
 	free(name);
@@ -163,7 +167,8 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 	outcome_fini(&o);
 	/* This one puts its constants where kernels can write, and so remember. */
 	o = compile(w, "cuda", "#include <cooperative_groups.h>\n" CUDA_KERNEL, NULL);
-	ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"), "cuda: cooperative_groups.h is read, and refused for what it defines: %s", o.e.text);
+	ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"),
+	   "cuda: cooperative_groups.h is read, and refused for what it defines: %s", o.e.text);
 	outcome_fini(&o);
 }
 
@@ -171,11 +176,14 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 static void test_harmless(struct sample_worker *w)
 {
 	static const struct row rows[] = {
-		{ "recursion", "__device__ int r(int n) { return n ? r(n - 1) + 1 : 0; }\n__device__ int x(int n) { return r(n); }\n" },
-		{ "a huge frame", "__device__ float s(int i) { float a[100000]; for (int k = 0; k < 100000; k++) a[k] = k * i; return a[i]; }\n" },
+		{ "recursion",
+		  "__device__ int r(int n) { return n ? r(n - 1) + 1 : 0; }\n__device__ int x(int n) { return r(n); }\n" },
+		{ "a huge frame",
+		  "__device__ float s(int i) { float a[100000]; for (int k = 0; k < 100000; k++) a[k] = k * i; return a[i]; }\n" },
 		{ "printf and trap", "__device__ void p() { printf(\"%d\", 1); __trap(); }\n" },
 		{ "device malloc", "__device__ void *m() { return malloc(1 << 30); }\n" },
-		{ "endless templates", "template <int N> struct T { static const int v = T<N + 1>::v; };\n__device__ int t() { return T<0>::v; }\n" },
+		{ "endless templates",
+		  "template <int N> struct T { static const int v = T<N + 1>::v; };\n__device__ int t() { return T<0>::v; }\n" },
 		{ "endless macros", "#define E E E\nE\n" },
 	};
 	for (size_t i = 0; i < MEM_COUNT(rows); i++) {

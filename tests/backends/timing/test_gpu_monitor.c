@@ -1,4 +1,5 @@
-/* backends/timing/gpu_monitor: when it asks the monitoring library about other processes, and about which time, with a fake library. */
+/* backends/timing/gpu_monitor: when it asks the monitoring library about other processes, and about which time, with a fake
+ * library. */
 #include "backends/timing/gpu_monitor.h"
 
 #include "base/clock.h"

@@ -42,7 +42,8 @@ static struct wire_measured watched(struct backend_run *r, const struct gpu_moni
 	struct wire_measured out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	is_int(measure_samples(&(struct measure_run){ .backend = &fake, .run = r }, w, &m, &out, &e), want, "a measurement returns what is expected: %s", e.text);
+	is_int(measure_samples(&(struct measure_run){ .backend = &fake, .run = r }, w, &m, &out, &e), want,
+	       "a measurement returns what is expected: %s", e.text);
 	gpu_monitor_free(w);
 	return out;
 }
@@ -195,7 +196,8 @@ static void close_fake(void *state) { (void)state; }
 
 static void test_disturbed(void)
 {
-	struct gpu_monitor_source hot = { open_fake, read_hot, nobody, no_energy, close_fake }, always = hot, shared = hot, slow = hot;
+	struct gpu_monitor_source hot = { open_fake, read_hot, nobody, no_energy, close_fake }, always = hot, shared = hot,
+				  slow = hot;
 	struct backend_run r = { .base = 200000, .first = 200000, .wall = 2500000 };
 	struct wire_measured t = watched(&r, &hot, usual, 0);
 	ok(t.discarded == 5 && t.sample_count == 10 && !t.disturbed, "five hot samples are taken again (%u, %zu)", t.discarded,
@@ -235,8 +237,8 @@ static void test_recovers(void)
 	m.rests = 1;
 	hot_until = 0;
 	struct wire_measured t = watched(&r, &hot, m, 0);
-	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0, "a measurement to be quoted waits for a device that is slowed down (%u discarded)",
-	   t.discarded);
+	ok(!t.disturbed && t.sample_count >= m.min_samples && t.discarded > 0,
+	   "a measurement to be quoted waits for a device that is slowed down (%u discarded)", t.discarded);
 	wire_measured_fini(&t);
 	m.rests = 0;
 	hot_until = clock_now() + 3600 * CLOCK_S;
@@ -248,7 +250,8 @@ static void test_recovers(void)
 	m.rests = 1;
 	pace = pace_begin();
 	t = watched(&r, &hot, m, 0);
-	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "a low clock is not waited for: it rises with work (%s)", pace_text(&pace));
+	ok(t.disturbed && pace_within(&pace, CLOCK_S / 4), "a low clock is not waited for: it rises with work (%s)",
+	   pace_text(&pace));
 	wire_measured_fini(&t);
 }
 
@@ -259,8 +262,8 @@ static void test_warm_up(void)
 	struct backend_run rising = { .base = 200000, .first = 800000, .fall = 8000, .floor = 200000 };
 	m.warm_up_ns = UINT64_C(1000000000);
 	struct wire_measured t = measured(&rising, m, 0);
-	ok(t.samples[0] < 225000, "the warm-up lasts until the times are stable (%llu ns, %d calls)", (unsigned long long)t.samples[0],
-	   rising.calls);
+	ok(t.samples[0] < 225000, "the warm-up lasts until the times are stable (%llu ns, %d calls)",
+	   (unsigned long long)t.samples[0], rising.calls);
 	wire_measured_fini(&t);
 	m.warm_up_ns = 0;
 	rising.calls = 0;

@@ -64,13 +64,14 @@ static const struct backend fake = { .name = "fake", .execute = execute };
 static const struct wire_pair usual = { .min_pairs = 10, .max_pairs = 200, .margin = 0.01, .confidence = 0.95, .width = 0.01,
                                         .cap_ns = UINT64_C(20000000000) };
 
-static struct wire_paired paired(struct backend_run a, struct backend_run b, const struct gpu_monitor_source *source, struct wire_pair m,
-                                 int want)
+static struct wire_paired paired(struct backend_run a, struct backend_run b, const struct gpu_monitor_source *source,
+				 struct wire_pair m, int want)
 {
 	struct wire_paired out = { 0 };
 	struct err e = ERR_INIT;
 	struct gpu_monitor *w = gpu_monitor_new(source, "fake", "uuid");
-	int rc = measure_pair(&(struct measure_run){ .backend = &fake, .run = &a }, &(struct measure_run){ .backend = &fake, .run = &b }, w, &m, &out, &e);
+	int rc = measure_pair(&(struct measure_run){ .backend = &fake, .run = &a },
+			      &(struct measure_run){ .backend = &fake, .run = &b }, w, &m, &out, &e);
 	ok(rc == want, "a comparison returns what is expected: %d %s", rc, e.text);
 	gpu_monitor_free(w);
 	return out;
@@ -192,7 +193,8 @@ static void disturbed(void)
 	ok(p.disturbed && p.verdict == WIRE_UNCLEAR, "there is no verdict while others use the device, however clear it looks");
 	wire_paired_fini(&p);
 	p = paired(base, more, &blind, m, 0);
-	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.conditions[0].foreign == WIRE_UNKNOWN, "unknown load does not disturb, and the note says so");
+	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.conditions[0].foreign == WIRE_UNKNOWN,
+	   "unknown load does not disturb, and the note says so");
 	wire_paired_fini(&p);
 }
 
@@ -204,21 +206,24 @@ static void recovers(void)
 	m.max_pairs = 12;
 	hot_until = 0;
 	struct wire_paired p = paired(base, more, &hot, m, 0);
-	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.discarded > 0, "a comparison waits for a device that is slowed down (%u discarded)", p.discarded);
+	ok(!p.disturbed && p.verdict == WIRE_SLOWER && p.discarded > 0,
+	   "a comparison waits for a device that is slowed down (%u discarded)", p.discarded);
 	wire_paired_fini(&p);
 }
 
 /* Two loads of one kernel differ by up to 0.2 us, so pairs of short kernels need a floor. */
 static void loads(void)
 {
-	struct backend_run base = { .ns = 9500, .noise = 0.001 }, more = { .ns = 9650, .noise = 0.001 }, slower = { .ns = 9800, .noise = 0.001 };
+	struct backend_run base = { .ns = 9500, .noise = 0.001 }, more = { .ns = 9650, .noise = 0.001 },
+			   slower = { .ns = 9800, .noise = 0.001 };
 	struct wire_pair m = usual;
 	struct wire_paired p = paired(base, more, NULL, m, 0);
 	ok(p.verdict == WIRE_SLOWER && p.margin == m.margin, "9.65 us against 9.5 is slower (margin %.4f)", p.margin);
 	wire_paired_fini(&p);
 	m.floor_ns = 200;
 	p = paired(base, more, NULL, m, 0);
-	ok(p.verdict == WIRE_SAME && p.margin > 0.0209 && p.margin < 0.0213, "with a floor of 0.2 us it is the same (margin %.4f)", p.margin);
+	ok(p.verdict == WIRE_SAME && p.margin > 0.0209 && p.margin < 0.0213, "with a floor of 0.2 us it is the same (margin %.4f)",
+	   p.margin);
 	wire_paired_fini(&p);
 	p = paired(base, slower, NULL, m, 0);
 	is_int(p.verdict, WIRE_SLOWER, "with that floor 0.3 us more is slower");
@@ -234,14 +239,17 @@ static void weighed(const struct wire_energised *x, uint64_t made, int64_t ended
 {
 	const struct reading *at = readings.at;
 	size_t first = 0, last = 0;
-	if (!ok(moves(&first, &last) && x->seconds * 1e9 >= WINDOW_NS, "energy is measured for the requested time (%.3f s, %s)", x->seconds, x->note))
+	if (!ok(moves(&first, &last) && x->seconds * 1e9 >= WINDOW_NS, "energy is measured for the requested time (%.3f s, %s)",
+		x->seconds, x->note))
 		return;
-	int64_t least = at[last].to - at[first + 1].from, most = (last + 1 < readings.count ? at[last + 1].from : ended) - at[first].to;
-	ok(x->seconds * 1e9 >= (double)least - 1 && x->seconds * 1e9 <= (double)most + 1, "the window is from the counter's first step to its last: %.6f to %.6f s", (double)least / 1e9,
-	   (double)most / 1e9);
-	ok(fabs(x->joules - (double)(at[last].millijoules - at[first].millijoules) / 1e3) < 1e-9, "the joules are those between both steps, %.1f W", x->joules / x->seconds);
-	ok(x->executions > 0 && x->executions <= made && (double)x->executions <= x->seconds * 1e3 + 1, "executions are counted by their rate (%llu)",
-	   (unsigned long long)x->executions);
+	int64_t least = at[last].to - at[first + 1].from,
+		most = (last + 1 < readings.count ? at[last + 1].from : ended) - at[first].to;
+	ok(x->seconds * 1e9 >= (double)least - 1 && x->seconds * 1e9 <= (double)most + 1,
+	   "the window is from the counter's first step to its last: %.6f to %.6f s", (double)least / 1e9, (double)most / 1e9);
+	ok(fabs(x->joules - (double)(at[last].millijoules - at[first].millijoules) / 1e3) < 1e-9,
+	   "the joules are those between both steps, %.1f W", x->joules / x->seconds);
+	ok(x->executions > 0 && x->executions <= made && (double)x->executions <= x->seconds * 1e3 + 1,
+	   "executions are counted by their rate (%llu)", (unsigned long long)x->executions);
 }
 
 static void energies(void)
@@ -250,7 +258,8 @@ static void energies(void)
 	struct wire_energy m = { .run = 1, .min_ns = WINDOW_NS };
 	struct wire_energised x;
 	struct err e = ERR_INIT;
-	struct gpu_monitor *w = gpu_monitor_new(&counting, "fake", "uuid"), *off = gpu_monitor_new(&blind, "fake", "uuid"), *no = gpu_monitor_new(NULL, "fake", "");
+	struct gpu_monitor *w = gpu_monitor_new(&counting, "fake", "uuid"), *off = gpu_monitor_new(&blind, "fake", "uuid"),
+			   *no = gpu_monitor_new(NULL, "fake", "");
 	device.wall = CLOCK_MS;
 	device.step_ns = 20 * CLOCK_MS;
 	device.counter_started = clock_now();

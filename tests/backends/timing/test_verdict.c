@@ -1,4 +1,5 @@
-/* backends/timing/verdict: by simulation with known effects: how often the interval contains the true ratio, and how often each verdict comes. */
+/* backends/timing/verdict: by simulation with known effects: how often the interval contains the true ratio, and how often each
+ * verdict comes. */
 #include "backends/timing/measure.h"
 
 #include <math.h>
@@ -56,8 +57,9 @@ static void coverage(void)
 		struct said s = simulate(1.03, cases[i].deviation, cases[i].outliers, cases[i].n);
 		double share = 100.0 * s.held / ROUNDS;
 		/* 95 %, give or take three standard deviations of a share of 400. */
-		ok(share >= 91.5 && share <= 99.5, "%.1f %% of the intervals contain the true ratio (%zu pairs, deviation %g, %g %% outliers)", share,
-		   cases[i].n, cases[i].deviation, 100 * cases[i].outliers);
+		ok(share >= 91.5 && share <= 99.5,
+		   "%.1f %% of the intervals contain the true ratio (%zu pairs, deviation %g, %g %% outliers)", share, cases[i].n,
+		   cases[i].deviation, 100 * cases[i].outliers);
 	}
 }
 
@@ -97,7 +99,8 @@ static void small(void)
 	v = (struct verdict_interval){ 1.009, 1.0, 1.02 };
 	is_int(verdict_of(&v, 0.01), WIRE_UNCLEAR, "an interval across the margin is unclear");
 	ok(verdict_margin(0.01, 200, 5000) == 0.04, "the margin at 5 us is the floor of 0.2 us");
-	ok(verdict_margin(0.01, 0, 5000) == 0.01 && verdict_margin(0.01, 200, 50000) == 0.01, "the margin at 50 us, or without a floor, is 1 %%");
+	ok(verdict_margin(0.01, 0, 5000) == 0.01 && verdict_margin(0.01, 200, 50000) == 0.01,
+	   "the margin at 50 us, or without a floor, is 1 %%");
 }
 
 int main(void)

@@ -37,13 +37,14 @@ static void test_bounds(void)
 	   "equal outputs have no error");
 	c = compare_floats(got, want, bounds, 5);
 	ok(c.mismatched == 0 && near(c.error, 0.1) && c.max_abs == 0.5 && c.worst_ratio == 0.5 && c.worst.index == 3 &&
-		   c.worst.got == 4.5 && c.worst.want == 4 && c.worst.bound == 1 && near(c.mean_ratio, 0.1) && near(c.signed_mean, 0.1),
+		   c.worst.got == 4.5 && c.worst.want == 4 && c.worst.bound == 1 && near(c.mean_ratio, 0.1) &&
+		   near(c.signed_mean, 0.1),
 	   "an element within its bound passes, and the worst is named");
 	bounds[3] = 0.25f;
 	got[0] = 0.5f;
 	c = compare_floats(got, want, bounds, 5);
-	ok(c.mismatched == 1 && c.worst_ratio == 2 && c.worst.index == 3 && c.mismatch[0].index == 3 && c.mismatch[0].bound == 0.25 &&
-		   near(c.mean_ratio, 0.6) && near(c.signed_mean, 0.2),
+	ok(c.mismatched == 1 && c.worst_ratio == 2 && c.worst.index == 3 && c.mismatch[0].index == 3 &&
+		   c.mismatch[0].bound == 0.25 && near(c.mean_ratio, 0.6) && near(c.signed_mean, 0.2),
 	   "an element beyond its bound is wrong, however good the others are");
 	bounds[3] = INFINITY;
 	c = compare_floats(got, want, bounds, 5);
@@ -255,28 +256,34 @@ static struct sample make_sample(const struct plan_buffer *b, unsigned odd, int 
 
 static void test_plainly(void)
 {
-	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_E4M3, DTYPE_E5M2, DTYPE_I8, DTYPE_U16, DTYPE_I32, DTYPE_I64 };
+	static const enum dtype types[] = { DTYPE_F16, DTYPE_BF16, DTYPE_F32, DTYPE_F64, DTYPE_E4M3, DTYPE_E5M2, DTYPE_I8,
+					    DTYPE_U16, DTYPE_I32, DTYPE_I64 };
 	static const int poisons[] = { 0xFF, 0x5A, 0x00, 0x3F };
 	static const unsigned oddities[] = { 0, 1, 40, 20000 };
-	static const int64_t columns[] = { 1032, 24 }; /* over several threads, with a last block that is not full; and one block in all */
+	static const int64_t columns[] = {
+		1032, 24
+	}; /* over several threads, with a last block that is not full; and one block in all */
 	for (unsigned k = 0; k < 2 * MEM_COUNT(types) * MEM_COUNT(oddities); k++) {
 		enum dtype t = types[k / 2 % MEM_COUNT(types)];
 		struct plan_buffer b = matrix(t, k % 2 ? 16 : 264, columns[k % 2]);
 		unsigned odd = oddities[k / 2 / MEM_COUNT(types)];
 		int poison = poisons[draw() % 4];
 		struct sample s = make_sample(&b, k % 2 && odd > 40 ? 40 : odd, poison);
-		struct compare_wanted want = { .type = s.want_type, .values = s.want, .bounds = s.bounds, .poison = (uint32_t)poison };
+		struct compare_wanted want = { .type = s.want_type, .values = s.want, .bounds = s.bounds,
+					       .poison = (uint32_t)poison };
 		struct wire_compared c, p;
 		compare_outputs(&b, s.got, &want, &c);
 		p = plainly(&b, s.got, &want);
-		ok(c.elements == p.elements && alike(c.error, p.error) && alike(c.ref_norm, p.ref_norm) && alike(c.max_abs, p.max_abs) &&
-			   c.worst_ratio == p.worst_ratio && alike(c.mean_ratio, p.mean_ratio) && alike(c.signed_mean, p.signed_mean),
+		ok(c.elements == p.elements && alike(c.error, p.error) && alike(c.ref_norm, p.ref_norm) &&
+			   alike(c.max_abs, p.max_abs) && c.worst_ratio == p.worst_ratio && alike(c.mean_ratio, p.mean_ratio) &&
+			   alike(c.signed_mean, p.signed_mean),
 		   "%s, %u odd elements, poison %02x: sums and ratios", dtype_name(t), odd, poison);
 		ok(c.mismatched == p.mismatched && c.nan == p.nan && c.ref_nan == p.ref_nan && c.untouched == p.untouched &&
 			   c.first_untouched == p.first_untouched && c.judged == p.judged,
-		   "%llu wrong, %llu NaN, %llu odd references, %llu untouched", (unsigned long long)p.mismatched, (unsigned long long)p.nan,
-		   (unsigned long long)p.ref_nan, (unsigned long long)p.untouched);
-		ok(same_list(&c, &p) && memcmp(c.map, p.map, sizeof c.map) == 0, "the first mismatches are listed with their places");
+		   "%llu wrong, %llu NaN, %llu odd references, %llu untouched", (unsigned long long)p.mismatched,
+		   (unsigned long long)p.nan, (unsigned long long)p.ref_nan, (unsigned long long)p.untouched);
+		ok(same_list(&c, &p) && memcmp(c.map, p.map, sizeof c.map) == 0,
+		   "the first mismatches are listed with their places");
 		free(s.got);
 		free(s.want);
 		free(s.bounds);

@@ -58,7 +58,8 @@ static void test_within(void)
 
 static void test_argmax(void)
 {
-	struct plan_buffer x = matrix("x", DTYPE_F32, 3, 4), b = { .name = (char *)"idx", .type = DTYPE_I32, .rank = 1, .dims = { 3 }, .ld = 3 };
+	struct plan_buffer x = matrix("x", DTYPE_F32, 3, 4), b = { .name = (char *)"idx", .type = DTYPE_I32, .rank = 1,
+								   .dims = { 3 }, .ld = 3 };
 	x.ld = 5; /* padded rows */
 	float values[15] = { 1, 9, 9, 2, NAN, 5, 0, 5, 1, NAN, 7, 7, 7, 7, NAN };
 	struct compare_indexed indexed = { &x, values };
@@ -122,10 +123,12 @@ static uint64_t undeclared(const struct plan_buffer *b, const int32_t *got, cons
 /* Integers for which nothing is declared: argmax may differ in ties; flags and counts may not. */
 static void test_undeclared(void)
 {
-	struct plan_buffer x = matrix("x", DTYPE_F32, 3, 3), b = { .name = (char *)"idx", .type = DTYPE_I32, .rank = 1, .dims = { 3 }, .ld = 3 };
+	struct plan_buffer x = matrix("x", DTYPE_F32, 3, 3), b = { .name = (char *)"idx", .type = DTYPE_I32, .rank = 1,
+								   .dims = { 3 }, .ld = 3 };
 	float values[9] = { 1, 5, 5, 0, 0, 0, 7, NAN, 9 };
 	struct compare_indexed indexed = { &x, values };
-	int32_t most[3] = { 1, 0, 2 }, tie[3] = { 2, 2, 2 }, nan[3] = { 1, 0, 1 }, zero_row[3] = { 0, 1, 0 }, never[3] = { 0, 0, 0 };
+	int32_t most[3] = { 1, 0, 2 }, tie[3] = { 2, 2, 2 }, nan[3] = { 1, 0, 1 }, zero_row[3] = { 0, 1, 0 },
+		never[3] = { 0, 0, 0 };
 	is_int(undeclared(&b, tie, most, &indexed), 0, "undeclared argmax: ties in another order pass");
 	is_int(undeclared(&b, nan, most, &indexed), 1, "undeclared argmax: another index in a row with NaN is wrong");
 	memcpy(values, (float[9]){ 2, 1, 5, 0, 0, 0, 7, 3, 9 }, sizeof values);
@@ -153,8 +156,8 @@ static void test_sets(void)
 	struct plan_buffer b = matrix("y", DTYPE_I64, 2, 3);
 	struct judgement set = { .kind = JUDGE_SET }, up = { .kind = JUDGE_PERMUTATION, .order = JUDGE_ASCENDING },
 			 down = { .kind = JUDGE_PERMUTATION, .order = JUDGE_DESCENDING };
-	int64_t big = INT64_MAX, want[6] = { -5, 0, big, 1, 1, 2 }, other[6] = { big, -5, 0, 2, 1, 1 }, lost[6] = { big - 1, -5, 0, 2, 2, 1 },
-		rows[6] = { 1, 1, 2, -5, 0, big };
+	int64_t big = INT64_MAX, want[6] = { -5, 0, big, 1, 1, 2 }, other[6] = { big, -5, 0, 2, 1, 1 },
+		lost[6] = { big - 1, -5, 0, 2, 2, 1 }, rows[6] = { 1, 1, 2, -5, 0, big };
 	is_int(compare(&b, other, want, set, NULL).mismatched, 0, "set: another order passes");
 	struct wire_compared c = compare(&b, lost, want, set, NULL);
 	is_int(c.mismatched, 2, "set: a lost element and one that is there too often are wrong");
@@ -204,7 +207,8 @@ static void test_long_sets(void)
 	struct wire_compared c = compare(&b, got, want, set, NULL);
 	ok(c.mismatched == 1 && c.mismatch[0].got == 0.123f, "set: one wrong element of a long row is found");
 	turned[17]++;
-	is_int(compare(&wide, turned, far, set, NULL).mismatched, 1, "set: one that is off by 1 in a long row of 64-bit integers is found");
+	is_int(compare(&wide, turned, far, set, NULL).mismatched, 1,
+	       "set: one that is off by 1 in a long row of 64-bit integers is found");
 }
 
 static void test_float_sets(void)
@@ -218,7 +222,8 @@ static void test_float_sets(void)
 	compare_by_kind(&b, got, &w, &set, NULL, &c);
 	is_int(c.mismatched, 0, "set of floats: each within the bound of its partner passes");
 	compare_by_kind(&b, worse, &w, &set, NULL, &c);
-	ok(c.mismatched == 1 && c.mismatch[0].index == 2 && c.mismatch[0].want == 3, "set of floats: one that is further off is wrong");
+	ok(c.mismatched == 1 && c.mismatch[0].index == 2 && c.mismatch[0].want == 3,
+	   "set of floats: one that is further off is wrong");
 	ok(compare(&b, worse, got, set, NULL).mismatched == 1, "set of floats without bounds: equal values");
 	memset(got, 0xFF, sizeof got);
 	compare_by_kind(&b, got, &w, &set, NULL, &c);

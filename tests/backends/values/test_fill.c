@@ -55,7 +55,8 @@ static bool same_number(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-/* A lifted baseline's arrays are doubles that are rounded first: they hold the very values that the candidate's narrower arrays do. */
+/* A lifted baseline's arrays are doubles that are rounded first: they hold the very values that the candidate's narrower arrays
+ * do. */
 static void test_lifted(void)
 {
 	static const enum dtype types[] = { DTYPE_F32, DTYPE_F16, DTYPE_BF16 };

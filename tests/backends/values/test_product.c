@@ -13,13 +13,21 @@ enum { M = 67, N = 130, K = 257, PAD = 3 };
 
 static struct plan_buffer matrix(const char *name, enum dtype t, int64_t rows, int64_t columns, int64_t pad)
 {
-	return (struct plan_buffer){ .name = (char *)name, .type = t, .rank = 2, .dims = { rows, columns }, .ld = columns + pad,
-	                             .fill = PLAN_RANDOM, .lo = -1, .hi = 1, .bytes = (uint64_t)(rows * (columns + pad)) * dtype_size(t) };
+	return (struct plan_buffer){ .name = (char *)name,
+				     .type = t,
+				     .rank = 2,
+				     .dims = { rows, columns },
+				     .ld = columns + pad,
+				     .fill = PLAN_RANDOM,
+				     .lo = -1,
+				     .hi = 1,
+				     .bytes = (uint64_t)(rows * (columns + pad)) * dtype_size(t) };
 }
 
 static double at(const struct plan_buffer *b, const void *bytes, bool transposed, int64_t i, int64_t j)
 {
-	return dtype_load(b->type, (const uint8_t *)bytes + (size_t)(transposed ? j * b->ld + i : i * b->ld + j) * dtype_size(b->type));
+	return dtype_load(b->type,
+			  (const uint8_t *)bytes + (size_t)(transposed ? j * b->ld + i : i * b->ld + j) * dtype_size(b->type));
 }
 
 struct sample {
@@ -35,7 +43,8 @@ static void multiply(struct sample *s, int64_t terms, uint8_t *to)
 		for (int64_t j = 0; j < s->c.dims[1]; j++) {
 			float sum = 0;
 			for (int64_t k = 0; k < terms; k++)
-				sum += (float)at(&s->a, s->p.a_bytes, s->p.a_transposed, i, k) * (float)at(&s->b, s->p.b_bytes, s->p.b_transposed, k, j);
+				sum += (float)at(&s->a, s->p.a_bytes, s->p.a_transposed, i, k) *
+				       (float)at(&s->b, s->p.b_bytes, s->p.b_transposed, k, j);
 			dtype_store(s->c.type, to + (size_t)(i * s->c.dims[1] + j) * dtype_size(s->c.type), sum);
 		}
 }
@@ -77,7 +86,8 @@ static void check_type(enum dtype type, bool a_transposed, bool b_transposed)
 	uint8_t *c = (uint8_t *)s.p.c_bytes, *element = c + (size_t)(5 * N + 9) * dtype_size(type);
 	for (uint64_t secret = 0; secret < 50; secret++)
 		wrong += check(&s, secret).rows;
-	is_int(wrong, 0, "%s%s%s: the product passes with 50 sets of vectors", dtype_name(type), a_transposed ? " A^T" : "", b_transposed ? " B^T" : "");
+	is_int(wrong, 0, "%s%s%s: the product passes with 50 sets of vectors", dtype_name(type), a_transposed ? " A^T" : "",
+	       b_transposed ? " B^T" : "");
 	double right = dtype_load(type, element);
 	dtype_store(type, element, right > 0 ? right - 4 : right + 4);
 	for (uint64_t secret = 0; secret < 50; secret++) {
@@ -100,7 +110,8 @@ static void check_type(enum dtype type, bool a_transposed, bool b_transposed)
 static void check_large(void)
 {
 	int64_t n = 700;
-	struct plan_buffer a = matrix("A", DTYPE_F32, n, n, 0), b = matrix("B", DTYPE_F32, n, n, 0), c = matrix("C", DTYPE_F32, n, n, 0);
+	struct plan_buffer a = matrix("A", DTYPE_F32, n, n, 0), b = matrix("B", DTYPE_F32, n, n, 0),
+			   c = matrix("C", DTYPE_F32, n, n, 0);
 	float *one = mem_new(1, a.bytes), *any = mem_new(1, b.bytes), *product = mem_new(1, c.bytes);
 	struct wire_product_found f;
 	fill_buffer(&b, 3, any);

@@ -1,5 +1,5 @@
-/* backends/values/redzone through backends/worker/runs, on a fake device that counts its calls: what an execution writes and reads back,
- * and that every kind of damage is found wherever it is. */
+/* backends/values/redzone through backends/worker/runs, on a fake device that counts its calls: what an execution writes and reads
+ * back, and that every kind of damage is found wherever it is. */
 #include "backends/values/redzone.h"
 
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static struct {
 	int fail_read;
 } device;
 
-static int prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan, struct backend_run **ret_run, struct err *e)
+static int prepare(struct backend_device *d, const void *binary, size_t len, const struct plan *plan, struct backend_run **ret_run,
+		   struct err *e)
 {
 	(void)d; (void)binary; (void)len; (void)e;
 	for (unsigned i = 0; i < BUFFERS; i++) {
@@ -104,12 +105,21 @@ static int scrub(struct backend_run *r, uint32_t word, struct err *e)
 	return 0;
 }
 
-static struct backend fake = { .name = "fake", .close = close_device, .prepare = prepare, .release = release, .write = write, .read = read, .fill = fill, .execute = execute, .used_set = used_set, .scrub = scrub };
+static struct backend fake = { .name = "fake", .close = close_device, .prepare = prepare, .release = release, .write = write,
+			       .read = read, .fill = fill, .execute = execute, .used_set = used_set, .scrub = scrub };
 
 static void add(struct plan *p, const char *name, enum plan_role role, uint64_t bytes)
 {
-	*MEM_PUSH(p->buffers, p->buffer_count) = (struct plan_buffer){ .name = mem_str(name), .type = DTYPE_F32, .role = role, .rank = 1,
-		.dims = { (int64_t)bytes / 4 }, .ld = (int64_t)bytes / 4, .bytes = bytes, .fill = PLAN_RANDOM, .lo = -1, .hi = 1 };
+	*MEM_PUSH(p->buffers, p->buffer_count) = (struct plan_buffer){ .name = mem_str(name),
+								       .type = DTYPE_F32,
+								       .role = role,
+								       .rank = 1,
+								       .dims = { (int64_t)bytes / 4 },
+								       .ld = (int64_t)bytes / 4,
+								       .bytes = bytes,
+								       .fill = PLAN_RANDOM,
+								       .lo = -1,
+								       .hi = 1 };
 }
 
 static struct runs *new_run(void)
@@ -155,7 +165,8 @@ static void test_calls(struct runs *r)
 	struct wire_executed x = executed(r);
 	ok(x.changed_input == 0 && x.broken_zone == 0, "a good kernel damages nothing");
 	ok(holds(C, 0xFF) && holds(S, 0xFF), "outputs and scratch are poisoned before an execution");
-	ok(device.writes == 7 && device.fills == 2, "inputs and tables are written with their red zones, other buffers filled (%u writes, %u fills)", device.writes,
+	ok(device.writes == 7 && device.fills == 2,
+	   "inputs and tables are written with their red zones, other buffers filled (%u writes, %u fills)", device.writes,
 	   device.fills);
 	is_int(device.written, LARGE + 2 * SMALL + 10 * ZONE, "no poison is written from the host");
 	is_int(device.reads, 10, "inputs, tables, outputs and red zones are read back");

@@ -49,12 +49,14 @@ static void test_cache(void)
 	struct room_cache *c = room_cache_new(8 * MIB, r);
 	size_t len = 0;
 	void *first = room_take(r, 4 * MIB), *again = room_take(r, 4 * MIB);
-	ok(room_cache_put(c, "a", first, 4 * MIB) == first && room_cache_put(c, "a", again, 4 * MIB) == first, "content that is cached already stays");
+	ok(room_cache_put(c, "a", first, 4 * MIB) == first && room_cache_put(c, "a", again, 4 * MIB) == first,
+	   "content that is cached already stays");
 	ok(room_take(r, 4 * MIB) == again, "the second copy returns to the room");
 	room_cache_put(c, "b", again, 4 * MIB);
 	ok(room_cache_get(c, "a", &len) == first && len == 4 * MIB, "both entries are cached");
 	room_cache_put(c, "c", room_take(r, 4 * MIB), 4 * MIB);
-	ok(room_cache_get(c, "b", &len) == NULL && room_cache_get(c, "a", &len) == first, "the least recently used entry is forgotten");
+	ok(room_cache_get(c, "b", &len) == NULL && room_cache_get(c, "a", &len) == first,
+	   "the least recently used entry is forgotten");
 	ok(room_take(r, 4 * MIB) == again, "its block returns to the room");
 	free(again);
 	room_cache_free(c);

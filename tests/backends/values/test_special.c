@@ -199,7 +199,8 @@ static void test_ties_move_alike(void)
 static void test_without_specials(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
-	double *special = values_of(&b, PLAN_SPECIAL), *high = values_of(&b, PLAN_SPECIAL_HIGH), *low = values_of(&b, PLAN_SPECIAL_LOW);
+	double *special = values_of(&b, PLAN_SPECIAL), *high = values_of(&b, PLAN_SPECIAL_HIGH),
+	       *low = values_of(&b, PLAN_SPECIAL_LOW);
 	int wrong = 0;
 	for (int i = 0; i < N; i++) {
 		double x = special[i], up = isnan(x) ? 0x1p70 : isinf(x) ? copysign(0x1p70, x) : x, down = isnan(x) ? -0x1p70 : up;

@@ -99,6 +99,7 @@ int main(void)
 		ok(stored((enum dtype)t, 1 + 2 * u) == 1 + 2 * u && stored((enum dtype)t, 1 + u) == 1,
 		   "%s: u = %g is half the distance to the next number", dtype_name((enum dtype)t), u);
 	}
-	ok(dtype_is_float(DTYPE_E4M3) && !dtype_is_float(DTYPE_U8) && !dtype_is_signed(DTYPE_U64), "floats and signed types are known");
+	ok(dtype_is_float(DTYPE_E4M3) && !dtype_is_float(DTYPE_U8) && !dtype_is_signed(DTYPE_U64),
+	   "floats and signed types are known");
 	return tap_done();
 }

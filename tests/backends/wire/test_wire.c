@@ -1,5 +1,5 @@
-/* backends/wire: every message written and read back, also truncated and mutated; tables that forget no member; frames with deadlines,
- * garbage and dead peers. */
+/* backends/wire: every message written and read back, also truncated and mutated; tables that forget no member; frames with
+ * deadlines, garbage and dead peers. */
 #include "backends/wire/wire.h"
 
 #include <fcntl.h>
@@ -53,8 +53,8 @@ static void put_prepared(struct buf *out)
 
 static void put_execute(struct buf *out)
 {
-	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE, .keep = WIRE_KEEP_SCRATCH,
-	                                            .perturbation = 2, .amplitude = 0.25 }, out);
+	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE,
+						    .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, out);
 }
 
 static void put_executed(struct buf *out)
@@ -92,23 +92,26 @@ static void put_measured(struct buf *out)
 {
 	uint64_t samples[] = { 5, 6, 7 };
 	struct wire_condition conditions[3] = { { .core_mhz = 1980, .throttle = WIRE_THROTTLE_POWER_CAP }, { .disturbed = 1 } };
-	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3, .launches = 2,
-		.discarded = 1, .note = "half blind", .reset = "all of it", .left = samples, .left_count = 2 }, out);
+	wire_measured_encode(&(struct wire_measured){ .samples = samples, .conditions = conditions, .sample_count = 3,
+						      .launches = 2, .discarded = 1, .note = "half blind", .reset = "all of it",
+						      .left = samples, .left_count = 2 }, out);
 }
 
 static void put_pair(struct buf *out)
 {
 	uint64_t seeds[] = { 7 };
-	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200, .confidence = 0.95,
-		.width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1, .unreset = 1, .seeds = seeds, .seed_count = 1 }, out);
+	wire_pair_encode(&(struct wire_pair){ .a = 1, .b = 2, .min_pairs = 10, .max_pairs = 100, .margin = 0.01, .floor_ns = 200,
+					      .confidence = 0.95, .width = 0.01, .cap_ns = 1000, .warm_up_ns = 5, .cold = 1,
+					      .unreset = 1, .seeds = seeds, .seed_count = 1 }, out);
 }
 
 static void put_paired(struct buf *out)
 {
 	uint64_t a[] = { 5, 6 }, b[] = { 7, 8 };
 	struct wire_condition conditions[2] = { { .milliwatts = 400000, .foreign = WIRE_UNKNOWN } };
-	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3, .margin = 0.02,
-		.launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1, .high = 1.2, .note = "", .reset = "", .left_a = a, .left_a_count = 2 }, out);
+	wire_paired_encode(&(struct wire_paired){ .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = 2, .launches_a = 3,
+						  .margin = 0.02, .launches_b = 4, .verdict = WIRE_UNCLEAR, .ratio = 1.1, .low = 1,
+						  .high = 1.2, .note = "", .reset = "", .left_a = a, .left_a_count = 2 }, out);
 }
 
 static void put_energy(struct buf *out)
@@ -130,10 +133,12 @@ static void put_ceilings(struct buf *out)
 {
 	struct plan *plan = plan_new();
 	struct wire_ceiling c = { .name = "f32", .unit = "flop", .work = 1e9, .device = "void k() {}", .plan = plan };
-	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){ .name = mem_str("C"), .type = DTYPE_F32, .role = PLAN_OUT,
-		.rank = 2, .dims = { 4, 4 }, .ld = 4, .bytes = 64 };
-	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){ .name = mem_str("A"), .type = DTYPE_F16, .role = PLAN_IN,
-		.rank = 2, .dims = { 2, 4 }, .ld = 4, .bytes = 16 };
+	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){
+		.name = mem_str("C"), .type = DTYPE_F32, .role = PLAN_OUT, .rank = 2, .dims = { 4, 4 }, .ld = 4, .bytes = 64
+	};
+	*MEM_PUSH(plan->buffers, plan->buffer_count) = (struct plan_buffer){
+		.name = mem_str("A"), .type = DTYPE_F16, .role = PLAN_IN, .rank = 2, .dims = { 2, 4 }, .ld = 4, .bytes = 16
+	};
 	*MEM_PUSH(plan->ops, plan->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM,
 		.gemm = { .a = 1, .b = 1, .c = 0, .a_transposed = true, .tf32 = true } };
 	wire_ceilings_encode(&(struct wire_ceilings){ .at = &c, .count = 1 }, out);
@@ -153,8 +158,8 @@ static void put_devices(struct buf *out)
 
 static void put_product(struct buf *out)
 {
-	wire_product_encode(&(struct wire_product){ .run = 1, .gemm = { .a = 1, .b = 2, .c = 3, .b_transposed = true }, .tolerance = 1e-3,
-		.secret = UINT64_MAX }, out);
+	wire_product_encode(&(struct wire_product){ .run = 1, .gemm = { .a = 1, .b = 2, .c = 3, .b_transposed = true },
+						    .tolerance = 1e-3, .secret = UINT64_MAX }, out);
 }
 
 static const struct { const struct wire_table *table; void (*put)(struct buf *); } messages[] = {
@@ -191,7 +196,8 @@ static void test_message(size_t which)
 	struct err e = ERR_INIT;
 	messages[which].put(&bytes);
 	is_int(decode(t, bytes.data, bytes.len, &back, &e), 0, "%s: a message is read back", t->name);
-	ok(bytes.len == back.len && memcmp(bytes.data, back.data, bytes.len) == 0, "%s: a message survives the wire unchanged", t->name);
+	ok(bytes.len == back.len && memcmp(bytes.data, back.data, bytes.len) == 0, "%s: a message survives the wire unchanged",
+	   t->name);
 	int refused = 0;
 	for (size_t n = 0; n < bytes.len; n++) {
 		buf_clear(&back);
@@ -373,8 +379,10 @@ static void test_tail(void)
 			if (pid == 0)
 				_exit(wire_send_tail(fd[0], WIRE_OUTPUT, 5, &body, &tail,
 				                     careful ? clock_now() + 60 * CLOCK_S : CLOCK_NEVER, NULL) < 0);
-			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0, "a body of %zu and a tail of %zu bytes are received", lens[k].body, lens[k].tail);
-			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0, "body and tail arrive as one message");
+			is_int(wire_receive(fd[1], &f, clock_now() + 60 * CLOCK_S, -1, NULL, &e), 0,
+			       "a body of %zu and a tail of %zu bytes are received", lens[k].body, lens[k].tail);
+			ok(f.len == lens[k].body + lens[k].tail && memcmp(f.body, bytes, f.len) == 0,
+			   "body and tail arrive as one message");
 			free(f.body);
 			waitpid(pid, NULL, 0);
 			close(fd[0]);
@@ -382,7 +390,8 @@ static void test_tail(void)
 		}
 	struct err e = ERR_INIT;
 	struct wire_tail beyond = { .bytes = bytes, .len = WIRE_BODY_MAX };
-	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, &(struct buf){ .data = (char *)bytes, .len = 1 }, &beyond, CLOCK_NEVER, &e), -ERR_INPUT, "a body and a tail that are too large together are refused");
+	is_int(wire_send_tail(-1, WIRE_OUTPUT, 5, &(struct buf){ .data = (char *)bytes, .len = 1 }, &beyond, CLOCK_NEVER, &e),
+	       -ERR_INPUT, "a body and a tail that are too large together are refused");
 	struct wire_compare m = { .run = 3, .reference = bytes, .reference_len = 9, .poison = 7 };
 	struct buf whole = BUF_INIT, begun = BUF_INIT;
 	struct wire_tail rest;
@@ -418,8 +427,8 @@ struct span { size_t from, to, align; };
 
 static size_t word_of(const struct wire_field *f)
 {
-	static const size_t bytes[] = { [WIRE_U8] = 1, [WIRE_BOOL] = sizeof(bool), [WIRE_U32] = 4, [WIRE_U64] = 8, [WIRE_I64] = 8, [WIRE_F32] = 4,
-	                                [WIRE_F64] = 8 };
+	static const size_t bytes[] = { [WIRE_U8] = 1, [WIRE_BOOL] = sizeof(bool), [WIRE_U32] = 4, [WIRE_U64] = 8, [WIRE_I64] = 8,
+					[WIRE_F32] = 4, [WIRE_F64] = 8 };
 	return f->kind == WIRE_IS_NUMBER ? bytes[f->number] : f->kind == WIRE_IS_CHARS ? 1 : 8;
 }
 
@@ -446,11 +455,13 @@ static size_t forgotten(const struct wire_table *t)
 	struct span spans[128];
 	size_t n = 0, at = 0, lost = 0;
 	for (const struct wire_field *f = t->fields; f < t->fields + t->field_count; f++) {
-		size_t bytes = f->kind == WIRE_IS_STRUCT ? f->count * f->of->size : f->kind == WIRE_IS_NUMBER || f->kind == WIRE_IS_CHARS
-			? f->count * word_of(f) : 8;
+		size_t bytes = f->kind == WIRE_IS_STRUCT                               ? f->count * f->of->size
+			       : f->kind == WIRE_IS_NUMBER || f->kind == WIRE_IS_CHARS ? f->count * word_of(f)
+										       : 8;
 		for (size_t i = 0; f->kind == WIRE_IS_CHOICE && i < f->count; i++)
 			bytes = f->of[i].size > bytes ? f->of[i].size : bytes;
-		spans[n++] = (struct span){ f->offset, f->offset + bytes, f->kind == WIRE_IS_STRUCT ? alignment(f->of) : word_of(f) };
+		spans[n++] =
+			(struct span){ f->offset, f->offset + bytes, f->kind == WIRE_IS_STRUCT ? alignment(f->of) : word_of(f) };
 		if (f->kind == WIRE_IS_LIST || f->kind == WIRE_IS_BYTES || f->kind == WIRE_IS_LENT)
 			spans[n++] = (struct span){ f->length, f->length + 8, 8 };
 	}

@@ -25,8 +25,10 @@ int main(void)
 		struct err e = ERR_INIT;
 		uint64_t at = 0;
 		int rc = backend_place(&plan, cases[i].buffer, cases[i].offset, cases[i].bytes, &at, &e);
-		ok(cases[i].want < 0 ? rc == -ERR_INPUT && e.text[0] : rc == 0 && at == (uint64_t)cases[i].want, "%s", cases[i].what);
+		ok(cases[i].want < 0 ? rc == -ERR_INPUT && e.text[0] : rc == 0 && at == (uint64_t)cases[i].want, "%s",
+		   cases[i].what);
 	}
-	ok(backend_find("cuda") && backend_find("hip") && backend_find("hlsl") && !backend_find("metal"), "backends are found by name");
+	ok(backend_find("cuda") && backend_find("hip") && backend_find("hlsl") && !backend_find("metal"),
+	   "backends are found by name");
 	return tap_done();
 }

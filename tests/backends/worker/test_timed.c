@@ -72,8 +72,8 @@ static bool timed(struct sample_worker *w, uint32_t run, enum wire_cache cache, 
 {
 	static uint64_t seeds[] = { 11, 22, 33 };
 	struct wire_execute m = { .run = run, .seed = 11, .poison = 0xFF };
-	struct wire_measure request = { .run = run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = 60 * CLOCK_S, .cache = cache, .seeds = seeds,
-	                                .seed_count = 3 };
+	struct wire_measure request = { .run = run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = 60 * CLOCK_S,
+					.cache = cache, .seeds = seeds, .seed_count = 3 };
 	struct wire_executed x;
 	struct wire_measured t;
 	struct err e = ERR_INIT;
@@ -106,14 +106,15 @@ static bool timed(struct sample_worker *w, uint32_t run, enum wire_cache cache, 
 /* A run beside itself, without and with its own results: this kernel does not use them. */
 static void unreset(struct sample_worker *w, uint32_t run)
 {
-	struct wire_pair m = { .a = run, .b = run, .min_pairs = 5, .max_pairs = 10, .margin = 0.25, .confidence = 0.95, .width = 100,
-	                       .cap_ns = 10 * CLOCK_S, .unreset = 1 };
+	struct wire_pair m = { .a = run, .b = run, .min_pairs = 5, .max_pairs = 10, .margin = 0.25, .confidence = 0.95,
+			       .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 1 };
 	struct wire_execute x = { .run = run, .seed = 5, .poison = 0xFF };
 	struct wire_executed done;
 	struct wire_paired p;
 	struct err e = ERR_INIT;
 	is_int(sample_execute(w, &x, &done, &e), 0, "it executes: %s", e.text);
-	if (!ok(sample_pair(w, &m, &p, &e) == 0, "its executions are compared with what they are when nothing is reset: %s", e.text))
+	if (!ok(sample_pair(w, &m, &p, &e) == 0, "its executions are compared with what they are when nothing is reset: %s",
+		e.text))
 		return;
 	ok(p.pair_count >= 5 && p.ratio > 0, "the answer has pairs and their ratio (%.2f)", p.ratio);
 	wire_paired_fini(&p);
@@ -146,14 +147,15 @@ static void reuses(struct sample_worker *w, char *use, enum wire_verdict want)
 	struct wire_define define = { .name = "USE", .value = use };
 	struct err e = ERR_INIT;
 	int run = sample_load(w, reuse, &define, 1, plan, &e);
-	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 5, .max_pairs = 60, .margin = 0.25, .confidence = 0.99,
-	                       .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 2 };
+	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 5, .max_pairs = 60, .margin = 0.25,
+			       .confidence = 0.99, .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 2 };
 	struct wire_execute x = { .run = (uint32_t)run, .seed = 5, .poison = 0xFF };
 	struct wire_executed done;
 	struct wire_paired p;
 	if (ok(run > 0 && sample_execute(w, &x, &done, &e) == 0, "USE=%s: the kernel executes: %s", use, e.text) &&
 	    ok(sample_pair(w, &m, &p, &e) == 0, "USE=%s: processor times are compared: %s", use, e.text)) {
-		is_int(p.verdict, want, "USE=%s: %zu pairs tell whether a kernel reuses its results (%.2f)", use, p.pair_count, p.ratio);
+		is_int(p.verdict, want, "USE=%s: %zu pairs tell whether a kernel reuses its results (%.2f)", use, p.pair_count,
+		       p.ratio);
 		wire_paired_fini(&p);
 	}
 	plan_free(plan);

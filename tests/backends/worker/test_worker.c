@@ -88,7 +88,8 @@ static void test_compare(struct sample_worker *w, uint32_t run, const float *wan
 	m.reference = (const uint8_t *)wanted;
 	m.reference_len = 2 * N * N * 4;
 	is_int(sample_compare(w, &m, &c, &e), 0, "a compare request with the bytes is answered: %s", e.text);
-	ok(c.error < 1e-6 && c.mismatched == 0 && c.judged == N * N && c.elements == N * N, "the product is right (error %.2g)", c.error);
+	ok(c.error < 1e-6 && c.mismatched == 0 && c.judged == N * N && c.elements == N * N, "the product is right (error %.2g)",
+	   c.error);
 	m.reference_hash[0] = m.reference_hash[0] == '0' ? '1' : '0';
 	is_int(sample_compare(w, &m, &c, &e), -ERR_NETWORK, "a reference with another hash is refused");
 	m.reference_len--;
@@ -104,10 +105,14 @@ static void test_measure(struct sample_worker *w, uint32_t run)
 	struct wire_measure m = { .run = run, .min_samples = 3, .max_samples = 20, .rse = 0.05, .cap_ns = 500000000 };
 	for (m.cache = WIRE_WARM; m.cache <= WIRE_FLUSHED; m.cache++) {
 		int64_t start = clock_now();
-		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s", m.cache == WIRE_FLUSHED ? "flushed" : m.cache ? "cold" : "warm", e.text);
+		is_int(sample_measure(w, &m, &t, &e), 0, "measured %s: %s",
+		       m.cache == WIRE_FLUSHED ? "flushed"
+		       : m.cache               ? "cold"
+					       : "warm",
+		       e.text);
 		double took = (double)(clock_now() - start), first = t.sample_count ? (double)t.samples[0] : 0;
-		ok(first > 1000 && first * t.launches < took, "%zu samples of %u launches, the first %.0f ns each, in %.0f ns", t.sample_count, t.launches,
-		   first, took);
+		ok(first > 1000 && first * t.launches < took, "%zu samples of %u launches, the first %.0f ns each, in %.0f ns",
+		   t.sample_count, t.launches, first, took);
 		wire_measured_fini(&t);
 	}
 }
@@ -122,8 +127,10 @@ static void test_pair(struct sample_worker *w, uint32_t run)
 	struct wire_energised x;
 	struct err e = ERR_INIT;
 	is_int(sample_pair(w, &m, &p, &e), 0, "a run is compared with itself: %s", e.text);
-	ok(p.pair_count >= 10 && p.pair_count <= 20 && p.a_ns[0] > 0 && p.b_ns[0] > 0, "a comparison returns its pairs (%zu)", p.pair_count);
-	ok(p.low <= p.ratio && p.ratio <= p.high && p.high > 0, "the interval contains the ratio (%.3f %.3f %.3f)", p.low, p.ratio, p.high);
+	ok(p.pair_count >= 10 && p.pair_count <= 20 && p.a_ns[0] > 0 && p.b_ns[0] > 0, "a comparison returns its pairs (%zu)",
+	   p.pair_count);
+	ok(p.low <= p.ratio && p.ratio <= p.high && p.high > 0, "the interval contains the ratio (%.3f %.3f %.3f)", p.low, p.ratio,
+	   p.high);
 	has_str(p.note, "unknown for hlsl devices", "the note says that clocks and other load are unknown");
 	wire_paired_fini(&p);
 	m.b = 77;
@@ -196,7 +203,8 @@ static void test_damage(struct sample_worker *w)
 	is_int(x.changed_input, 0, "no input counts as changed");
 	is_int(try(w, KERNEL "{ C[id.x] = A[64 * 64 + id.x]; }", p, &x, &e), 0, "reads behind A");
 	p->buffers[1].role = PLAN_INOUT;
-	is_int(try(w, KERNEL "{ B[id.x] = C[0]; C[id.y] = A[id.x]; }", p, &x, &e), 0, "an inout buffer that was written is not a changed input");
+	is_int(try(w, KERNEL "{ B[id.x] = C[0]; C[id.y] = A[id.x]; }", p, &x, &e), 0,
+	       "an inout buffer that was written is not a changed input");
 	is_int(x.changed_input, 0, "the changed input is named");
 	int run = sample_load(w, KERNEL "{ B[id.x] = C[0]; }", NULL, 0, p, &e);
 	sample_execute(w, &(struct wire_execute){ .run = (uint32_t)run, .seed = 1 }, &x, &e);
@@ -225,8 +233,9 @@ static void test_limits(struct sample_worker *w, const struct facts *f)
 	struct err e = ERR_INIT;
 	struct wire_executed x = { 0 };
 	struct plan *p = sample_matmul(64, 8, 8);
-	char *code = mem_fmt("groupshared float s[%u]; " KERNEL "{ s[g] = A[g]; GroupMemoryBarrierWithGroupSync(); C[id.x] = s[63 - g]; }",
-	                     f->shared_static / 4 + 1);
+	char *code = mem_fmt("groupshared float s[%u]; " KERNEL
+			     "{ s[g] = A[g]; GroupMemoryBarrierWithGroupSync(); C[id.x] = s[63 - g]; }",
+			     f->shared_static / 4 + 1);
 	is_int(try(w, code, p, &x, &e), -ERR_PRUNED, "too much groupshared memory prunes the configuration");
 	has_str(e.text, "groupshared memory in bytes", "the message names the limit");
 	free(code);
@@ -243,8 +252,9 @@ static void test_limits(struct sample_worker *w, const struct facts *f)
 /* f16, vector and byte views, ld, table, memset and copy in one plan. */
 static void test_views(struct sample_worker *w)
 {
-	static const char code[] =
-		KERNEL "{ if (g) return; C[0] = (float)H[1] + (float)T[2]; C[1] = A_float4[1].y; C[2] = asfloat(A_bytes.Load(20)); C[3] = S_float[1];\n"
+	static const char code[] = KERNEL
+		"{ if (g) return; C[0] = (float)H[1] + (float)T[2]; C[1] = A_float4[1].y; C[2] = asfloat(A_bytes.Load(20)); C[3] = "
+		"S_float[1];\n"
 		"C[4] = asfloat(S_uint[0]); H_out[0] = (half)1.5; C[5] = alpha; C[6] = n; C[7] = A[17]; C[8] = (float)beta; }";
 	static const uint32_t table[4] = { 0, 1, 7, 2 };
 	struct err e = ERR_INIT;
@@ -414,7 +424,8 @@ static void test_hang(void)
 	ok(run > 0, "a kernel that never ends compiles: %s", e.text);
 	wire_execute_encode(&(struct wire_execute){ .run = (uint32_t)run }, &body);
 	wire_send(w.fd, WIRE_EXECUTE, 99, body.data, body.len, clock_now() + 60 * CLOCK_S, &e);
-	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT, "the deadline of a hanging kernel passes");
+	is_int(wire_receive(w.fd, &frame, clock_now() + 300 * CLOCK_MS, -1, NULL, &e), -ERR_TIMEOUT,
+	       "the deadline of a hanging kernel passes");
 	struct pace pace = pace_begin();
 	kill(w.pid, SIGKILL);
 	int status = sample_worker_stop(&w);

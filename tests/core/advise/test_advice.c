@@ -1,5 +1,5 @@
-/* Micro-profiling tools: classes by the roofline, conditions over figures, texts with figures in them, a user's own, mistakes in files.
- * Every shipped one is a file that reads well and suggests transformations that exist. */
+/* Micro-profiling tools: classes by the roofline, conditions over figures, texts with figures in them, a user's own, mistakes in
+ * files. Every shipped one is a file that reads well and suggests transformations that exist. */
 #include "core/advise/advice.h"
 
 #include <math.h>
@@ -52,7 +52,8 @@ static void test_classes(void)
 	is_class(NAN, NAN, NAN, NAN, ADVICE_CLASSES, "without ceilings nothing is said");
 }
 
-#define TOOL(class, when, evidence, try) "---\nclass: " class "\nwhen: " when "\nevidence: " evidence "\ntry: " try "\n---\nDo this.\nAnd that.\n"
+#define TOOL(class, when, evidence, try) "---\nclass: " class "\nwhen: " when "\nevidence: " evidence "\ntry: " \
+	try "\n---\nDo this.\nAnd that.\n"
 
 static void test_asking(void)
 {
@@ -62,7 +63,9 @@ static void test_asking(void)
 	struct advice *said;
 	size_t count;
 	char *closed;
-	folder_write(folder, "own/spill.md", TOOL("memory", "spill_bytes > 8 and registers >= 100", "{spill_bytes} at {registers}, {occupancy%}", "a, b-c"));
+	folder_write(
+		folder, "own/spill.md",
+		TOOL("memory", "spill_bytes > 8 and registers >= 100", "{spill_bytes} at {registers}, {occupancy%}", "a, b-c"));
 	folder_write(folder, "shipped/spill.md", TOOL("any", "spill_bytes > 0", "shipped", ""));
 	folder_write(folder, "shipped/tail.md", TOOL("compute, latency", "tail > 0.5", "{tail%} empty", "d"));
 	is_int(read_from("own", "shipped", &all, &e), 0, "two folders are read %s", e.text);
@@ -82,9 +85,11 @@ static void test_asking(void)
 	is_str(count ? said[0].text : "", "Do this. And that.", "guidance is one line");
 	is_str(count ? said[0].try : "", "a, b-c", "with transformations to try");
 	advice_free(said, count);
-	folder_write(folder, "ranked/a.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: a\ngain: spill_bytes / 8\n---\nA.\n");
+	folder_write(folder, "ranked/a.md",
+		     "---\nclass: any\nwhen: spill_bytes > 0\nevidence: a\ngain: spill_bytes / 8\n---\nA.\n");
 	folder_write(folder, "ranked/b.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: b\n---\nB.\n");
-	folder_write(folder, "ranked/c.md", "---\nclass: any\nwhen: spill_bytes > 0\nevidence: c\ngain: min(registers, 3)\n---\nC.\n");
+	folder_write(folder, "ranked/c.md",
+		     "---\nclass: any\nwhen: spill_bytes > 0\nevidence: c\ngain: min(registers, 3)\n---\nC.\n");
 	struct advisors ranked;
 	is_int(read_from("ranked", NULL, &ranked, &e), 0, "tools with gains %s", e.text);
 	advice_ask(&ranked, &f, ADVICE_MEMORY, &said, &count, &closed);
@@ -107,7 +112,8 @@ static void is_mistake(const char *text, const char *part)
 	struct err e = ERR_INIT;
 	folder_write(folder, "wrong/x.md", text);
 	int rc = read_from("wrong", NULL, &all, &e);
-	ok(rc < 0 && strstr(e.text, part) != NULL && strstr(e.text, "wrong/x.md") != NULL, "refused with \"%s\": %s", part, rc < 0 ? e.text : "read");
+	ok(rc < 0 && strstr(e.text, part) != NULL && strstr(e.text, "wrong/x.md") != NULL, "refused with \"%s\": %s", part,
+	   rc < 0 ? e.text : "read");
 	if (rc == 0)
 		advice_fini(&all);
 }

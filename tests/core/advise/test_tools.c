@@ -1,6 +1,6 @@
-/* Shipped tools whose figures only a GPU gives: each speaks of figures that were made for it, and is silent about a better twin's. The
- * figures of "scoreboard" are those of kernels on an H200 (bench/results/profile-cuda-h200.json); tests/core/measure/test_guidance.c
- * does the same with kernels for tools that an interpreter can serve. */
+/* Shipped tools whose figures only a GPU gives: each speaks of figures that were made for it, and is silent about a better twin's.
+ * The figures of "scoreboard" are those of kernels on an H200 (bench/results/profile-cuda-h200.json);
+ * tests/core/measure/test_guidance.c does the same with kernels for tools that an interpreter can serve. */
 #include "core/advise/advice.h"
 
 #include <math.h>
@@ -18,7 +18,8 @@ static const struct {
 	const char *tool;
 	struct figured trigger[MOST], twin[MOST];
 } pairs[] = {
-	{ "scoreboard", { { "stalled_memory", 0.968 }, { "issue_percent", 8.78 } }, { { "stalled_memory", 0.246 }, { "issue_percent", 85.2 } } },
+	{ "scoreboard", { { "stalled_memory", 0.968 }, { "issue_percent", 8.78 } },
+	  { { "stalled_memory", 0.246 }, { "issue_percent", 85.2 } } },
 	{ "l2-reuse",
 	  { { "l2_hit", 0.3 }, { "l2_traffic", 4e9 }, { "working_set", 8e8 }, { "l2_bytes", 6e7 } },
 	  { { "l2_hit", 0.9 }, { "l2_traffic", 4e9 }, { "working_set", 8e8 }, { "l2_bytes", 6e7 } } },
@@ -31,7 +32,8 @@ static const struct {
 	  { { "occupancy", 0.2 }, { "waves", 4 }, { "registers", 168 }, { "shared_bytes", 0 }, { "threads", 256 } },
 	  { { "occupancy", 0.6 }, { "waves", 4 }, { "registers", 40 }, { "shared_bytes", 0 }, { "threads", 256 } } },
 	{ "wave-tail", { { "waves", 2.1 }, { "tail", 0.9 } }, { { "waves", 2 }, { "tail", 0 } } },
-	{ "tensor-path", { { "tensor_permitted", 1 }, { "pipe_percent", 3 } }, { { "tensor_permitted", 1 }, { "pipe_percent", 70 } } },
+	{ "tensor-path", { { "tensor_permitted", 1 }, { "pipe_percent", 3 } },
+	  { { "tensor_permitted", 1 }, { "pipe_percent", 70 } } },
 	{ "traffic-roof", { { "copy_percent", 90 } }, { { "copy_percent", 40 } } },
 	{ "arithmetic-roof", { { "pipe_percent", 90 } }, { { "pipe_percent", 40 } } },
 	{ "launch-overhead", { { "launch_percent", 60 }, { "launches", 12 } }, { { "launch_percent", 5 }, { "launches", 1 } } },

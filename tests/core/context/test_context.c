@@ -259,12 +259,14 @@ static void test_parts(void)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = sample_context("cuda", SAMPLE_TUNE "where:\n  - BX > 1\n  - BX < 64\n", SAMPLE_HOST), *with = NULL;
-	is_int(context_with_source(ctx, "part", "```cuda\nextern \"C\" __global__ void k() { }\n```\n", &with, &e), 0, "a fence alone %s", e.text);
+	is_int(context_with_source(ctx, "part", "```cuda\nextern \"C\" __global__ void k() { }\n```\n", &with, &e), 0,
+	       "a fence alone %s", e.text);
 	has_str(context_region(with, REGION_DEVICE), "void k() { }", "a fence replaces its region");
 	is_str(context_region(with, REGION_HOST), SAMPLE_HOST, "the regions that a part leaves out stay");
 	has_str(context_render(with), "BX > 1", "and so does the front matter");
 	context_free(with);
-	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8}\nwhere:\n---\n", &with, &e), 0, "front matter alone %s", e.text);
+	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8}\nwhere:\n---\n", &with, &e), 0, "front matter alone %s",
+	       e.text);
 	has_str(context_render(with), "BX: {8}", "a field replaces the whole field");
 	ok(strstr(context_render(with), "where") == NULL, "a field with nothing in it is removed");
 	is_str(context_region(with, REGION_DEVICE), context_region(ctx, REGION_DEVICE), "the code stays");
@@ -275,9 +277,11 @@ static void test_parts(void)
 	context_free(with);
 	is_int(context_with_source(ctx, "part", "only words\n", &with, &e), -ERR_INPUT, "a text with neither is refused");
 	has_str(e.text, "write the new region in a fence, such as ```cuda", "the message says what to write");
-	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8\n---\n", &with, &e), -ERR_INPUT, "a part with a mistake is refused");
+	is_int(context_with_source(ctx, "part", "---\ntune:\n  BX: {8\n---\n", &with, &e), -ERR_INPUT,
+	       "a part with a mistake is refused");
 	has_str(e.text, "part:3: tune:", "the message names the line of the part");
-	is_int(context_with_source(ctx, "part", "```hlsl\nvoid k() {}\n```\n", &with, &e), -ERR_INPUT, "a fence of another backend is refused");
+	is_int(context_with_source(ctx, "part", "```hlsl\nvoid k() {}\n```\n", &with, &e), -ERR_INPUT,
+	       "a fence of another backend is refused");
 	context_free(ctx);
 }
 

@@ -1,4 +1,5 @@
-/* Expressions compared with Lua: thousands of random ones must give the same value as in Lua 5.4. Then error messages, limits and sets. */
+/* Expressions compared with Lua: thousands of random ones must give the same value as in Lua 5.4. Then error messages, limits and
+ * sets. */
 #include "core/context/expr.h"
 
 #include <lauxlib.h>

@@ -1,5 +1,5 @@
-/* Random expressions on ranges, compared with the same expressions on every value. A range must hold each value and each error. It must also
- * be narrow often enough, since a range of everything would always be right. */
+/* Random expressions on ranges, compared with the same expressions on every value. A range must hold each value and each error. It
+ * must also be narrow often enough, since a range of everything would always be right. */
 #include <math.h>
 
 #include "base/buf.h"

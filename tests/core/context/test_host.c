@@ -74,7 +74,8 @@ static void test_args(void)
 	plan_free(p);
 	p = run_host("cuda", "", "launch('k', 1, 1, {A, m=1})\n", &e);
 	ok(p == NULL, "CUDA refuses named arguments");
-	has_str(e.text, "sample.peak.md: host code, line 1: launch: argument m has a name", "the message says that arguments go by position");
+	has_str(e.text, "sample.peak.md: host code, line 1: launch: argument m has a name",
+		"the message says that arguments go by position");
 	p = run_host("hlsl", "", "\nlaunch('k', 1, 1, {A, n+1})\n", &e);
 	has_str(e.text, "line 2: launch: argument 2 has no name", "HLSL refuses an argument without a name");
 	p = run_host("cuda", "", "launch('k', 1, 1, {A, X, n})\n", &e);

@@ -1,5 +1,5 @@
-/* core/context/lift: the text and the plans of lifted contexts; and CUDA that uses most of what CUDA has for float, lifted, still compiles. What
- * lifted HLSL computes is in tests/core/judge/test_truth.c. */
+/* core/context/lift: the text and the plans of lifted contexts; and CUDA that uses most of what CUDA has for float, lifted, still
+ * compiles. What lifted HLSL computes is in tests/core/judge/test_truth.c. */
 #include "core/context/lift.h"
 
 #include "core/context/host.h"

@@ -1,4 +1,5 @@
-/* Hostile host code: each script ends with a clear error within 100 ms of processor time, and reaches nothing outside its sandbox. */
+/* Hostile host code: each script ends with a clear error within 100 ms of processor time, and reaches nothing outside its
+ * sandbox. */
 #include "core/context/host.h"
 
 #include <time.h>

@@ -1,6 +1,6 @@
-/* Spaces compared with brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters, divisions by
- * zero, and equations. Plain loops visit every combination: it must be in the space exactly when all constraints hold. Samples must
- * find every valid point equally often. */
+/* Spaces compared with brute force: a few hundred random ones, with dependent sets, constraints in any order of parameters,
+ * divisions by zero, and equations. Plain loops visit every combination: it must be in the space exactly when all constraints hold.
+ * Samples must find every valid point equally often. */
 #include <math.h>
 
 #include "base/buf.h"

@@ -1,5 +1,5 @@
-/* core/jobs/engine: jobs are done, fail, are cancelled while they wait and while they run, survive the end of a daemon as interrupted, and
- * are resumed. The kinds are made up; the pool is real but has nothing to do. */
+/* core/jobs/engine: jobs are done, fail, are cancelled while they wait and while they run, survive the end of a daemon as
+ * interrupted, and are resumed. The kinds are made up; the pool is real but has nothing to do. */
 #include "core/jobs/engine.h"
 
 #include <pthread.h>
@@ -243,7 +243,8 @@ static void crowded(struct bench *b)
 	struct fact_list facts;
 	wait_for(b, id, JOB_DONE);
 	job_get(b->db, id, &job, &e);
-	is_int(job.state, JOB_DONE, "a job whose threads tell progress while it records is done %s", job.error_text ? job.error_text : "");
+	is_int(job.state, JOB_DONE, "a job whose threads tell progress while it records is done %s",
+	       job.error_text ? job.error_text : "");
 	job_fini(&job);
 	event_since(b->db, id, 0, 0, &events, &e);
 	is_int((long long)events.count, CROWD_THREADS * CROWD_ROUNDS + 3, "all that they told is there");

@@ -40,7 +40,8 @@ int main(void)
 	struct engine_config config = { .store = f.store, .pool = pool, .kinds = kinds, .threads = 1 };
 	ok(engine_new(&config, &g, &e) == 0, "an engine starts %s", e.text);
 	int bell = event_watch(f.store, &e);
-	ok(engine_submit(g, f.db, &(struct engine_submission){ "spoil", &request, false, NULL }, &id, &fresh, &e) == 0, "a job is submitted %s", e.text);
+	ok(engine_submit(g, f.db, &(struct engine_submission){ "spoil", &request, false, NULL }, &id, &fresh, &e) == 0,
+	   "a job is submitted %s", e.text);
 	char *why = NULL;
 	for (int tries = 0; (why = engine_lost(g, id)) == NULL && tries < 6000; tries++)
 		clock_sleep(10 * CLOCK_MS);

@@ -1,5 +1,6 @@
-/* core/jobs/work: jobs from request to result on the device of this machine: contexts of several shapes are validated and tuned, compile-only
- * devices are called what they are, a transformation's file is read once, and a cancel is answered within a second wherever it comes. */
+/* core/jobs/work: jobs from request to result on the device of this machine: contexts of several shapes are validated and tuned,
+ * compile-only devices are called what they are, a transformation's file is read once, and a cancel is answered within a second
+ * wherever it comes. */
 #include "core/jobs/work.h"
 
 #include <fcntl.h>
@@ -309,7 +310,8 @@ static void cancels(struct bench *b)
 	context_free(ctx);
 }
 
-/* A transformation's file that is saved anew while somebody reads it: what is read first is a pipe, and another file from then on. */
+/* A transformation's file that is saved anew while somebody reads it: what is read first is a pipe, and another file from then
+ * on. */
 struct saved {
 	char *pipe, *later;
 };

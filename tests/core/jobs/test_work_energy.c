@@ -1,5 +1,5 @@
-/* Energy through the jobs, by a worker with a made-up counter: joules stand beside the time that a tune found, a tune for energy finds
- * another winner, and a compare job by energy says less, and whether times match. */
+/* Energy through the jobs, by a worker with a made-up counter: joules stand beside the time that a tune found, a tune for energy
+ * finds another winner, and a compare job by energy says less, and whether times match. */
 #include "core/jobs/work.h"
 
 #include "base/clock.h"
@@ -29,9 +29,12 @@ struct bench {
 
 static int64_t checkpoint_of(struct bench *b, const char *more, int64_t parent)
 {
-	char *text = mem_fmt("---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\ntune:\n  X: {1, 2, 3}\n%s---\n"
-	                     "```cuda\nextern \"C\" __global__ void k(const float *A, float *C, int n) { C[threadIdx.x] = X; }\n```\n"
-	                     "```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", more);
+	char *text = mem_fmt("---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out "
+			     "f32[64]\ntune:\n  X: {1, 2, 3}\n%s---\n"
+			     "```cuda\nextern \"C\" __global__ void k(const float *A, float *C, int n) { C[threadIdx.x] = X; }\n"
+			     "```\n"
+			     "```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n",
+			     more);
 	return sample_add_text(&b->s, text, parent);
 }
 
@@ -73,8 +76,11 @@ static double number(const char *json, const char *name)
 
 static void test_tune(struct bench *b, int64_t checkpoint)
 {
-	char *ask = mem_fmt("{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8}", (long long)checkpoint);
-	char *weigh = mem_fmt("{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8,\"objective\":\"energy\"}", (long long)checkpoint);
+	char *ask = mem_fmt("{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8}",
+			    (long long)checkpoint);
+	char *weigh = mem_fmt(
+		"{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8,\"objective\":\"energy\"}",
+		(long long)checkpoint);
 	char *result = result_of(b, "tune", ask);
 	has_str(result, "X=2", "a tune for time finds the fastest");
 	ok(fabs(number(result, "joules") - 0.5) < 1e-6, "and says the joules of one execution: %g", number(result, "joules"));
@@ -89,9 +95,12 @@ static void test_tune(struct bench *b, int64_t checkpoint)
 
 static void test_compare(struct bench *b, int64_t root, int64_t child)
 {
-	char *tune = mem_fmt("{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8}", (long long)child);
-	char *ask = mem_fmt("{\"a\":%lld,\"b\":%lld,\"device\":\"cuda:0\",\"objective\":\"energy\"}", (long long)root, (long long)child);
-	char *wrong = mem_fmt("{\"a\":%lld,\"b\":%lld,\"device\":\"cuda:0\",\"objective\":\"heat\"}", (long long)root, (long long)child);
+	char *tune =
+		mem_fmt("{\"checkpoint\":%lld,\"device\":\"cuda:0\",\"strategy\":\"exhaustive\",\"budget\":8}", (long long)child);
+	char *ask = mem_fmt("{\"a\":%lld,\"b\":%lld,\"device\":\"cuda:0\",\"objective\":\"energy\"}", (long long)root,
+			    (long long)child);
+	char *wrong =
+		mem_fmt("{\"a\":%lld,\"b\":%lld,\"device\":\"cuda:0\",\"objective\":\"heat\"}", (long long)root, (long long)child);
 	free(result_of(b, "tune", tune));
 	char *result = result_of(b, "compare", ask);
 	has_str(result, "\"energy_verdict\":\"less\"", "a comparison by energy says that the child needs less");

@@ -1,4 +1,5 @@
-/* core/jobs/work_known: what a model is told of a checkpoint: best times, the last profile, and what was tried, each in a few lines. */
+/* core/jobs/work_known: what a model is told of a checkpoint: best times, the last profile, and what was tried, each in a few
+ * lines. */
 #include "core/jobs/work.h"
 
 #include <math.h>
@@ -16,7 +17,8 @@ static void figure(struct sample *s, int64_t checkpoint, const char *name, doubl
 {
 	struct err e = ERR_INIT;
 	char *full = mem_fmt("%s%s", FIGURES_METRIC, name);
-	struct metric m = { .checkpoint = checkpoint, .device = device, .params = params, .name = full, .value = value, .unit = "", .source = "peakd" };
+	struct metric m = { .checkpoint = checkpoint, .device = device, .params = params, .name = full, .value = value, .unit = "",
+			    .source = "peakd" };
 	if (metric_add(s->db, &m, &e) < 0)
 		printf("# %s\n", e.text);
 	free(full);
@@ -26,12 +28,14 @@ static void timed(struct sample *s, int64_t checkpoint)
 {
 	struct err e = ERR_INIT;
 	double samples[] = { 1234e3, 1234e3 };
-	struct validation v = { .checkpoint = checkpoint, .device = device, .params = params, .sizes = "n=64", .size_kind = "input", .validator = "test", .verdict = VALIDATION_PASSED, .error = NAN, .tolerance = NAN, .took_ns = -1 };
+	struct validation v = { .checkpoint = checkpoint, .device = device, .params = params, .sizes = "n=64", .size_kind = "input",
+				.validator = "test", .verdict = VALIDATION_PASSED, .error = NAN, .tolerance = NAN, .took_ns = -1 };
 	if (validation_add(s->db, &v, &e) < 0)
 		printf("# %s\n", e.text);
-	struct measurement m = { .checkpoint = checkpoint, .device = device, .sizes = "n=64", .params = params, .status = MEASUREMENT_OK,
-				 .median_ns = 1234e3, .min_ns = 1234e3, .rse = 0, .samples = samples, .sample_count = 2, .cold = true,
-				 .compile_ns = -1, .registers = 40, .shared_bytes = -1, .spill_bytes = 16, .validation = v.id };
+	struct measurement m = { .checkpoint = checkpoint, .device = device, .sizes = "n=64", .params = params,
+				 .status = MEASUREMENT_OK, .median_ns = 1234e3, .min_ns = 1234e3, .rse = 0, .samples = samples,
+				 .sample_count = 2, .cold = true, .compile_ns = -1, .registers = 40, .shared_bytes = -1,
+				 .spill_bytes = 16, .validation = v.id };
 	if (measurement_add(s->db, &m, &e) < 0)
 		printf("# %s\n", e.text);
 }
@@ -68,14 +72,17 @@ int main(int argc, char **argv)
 	figure(&s, kept, "copy_percent", 12);
 	is_int(lineage_load(s.db, kept, &l, &e), 0, "a step %s", e.text);
 	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "it was measured and profiled %s", e.text);
-	has_str(text ? text : "", "1234 us, 40 registers a thread, 16 bytes spilled", "its best time comes with what the compiler said");
-	has_str(text ? text : "", "35 % of the arithmetic ceiling, 12 % of the copy ceiling", "the profile with the shares of both roofs");
+	has_str(text ? text : "", "1234 us, 40 registers a thread, 16 bytes spilled",
+		"its best time comes with what the compiler said");
+	has_str(text ? text : "", "35 % of the arithmetic ceiling, 12 % of the copy ceiling",
+		"the profile with the shares of both roofs");
 	has_str(text ? text : "", "40 registers a thread, 50 % occupancy", "and with the occupancy");
 	ok(text && !strstr(text, "tried"), "what is left out is not told");
 	free(text);
 	known.without = "knowledge,profile";
 	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "without the profile %s", e.text);
-	has_str(text ? text : "", "- idea-8: failed: wrong results: 7 of 9\n", "what was tried comes with the first line of why it failed");
+	has_str(text ? text : "", "- idea-8: failed: wrong results: 7 of 9\n",
+		"what was tried comes with the first line of why it failed");
 	ok(text && !strstr(text, "idea-1:") && !strstr(text, "arithmetic"), "the newest few alone, and no profile");
 	free(text);
 	known.without = NULL;

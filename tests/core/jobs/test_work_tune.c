@@ -1,6 +1,6 @@
-/* core/jobs/work_tune: what a tune is seeded with, through the job: a parent's 128 best, projected where parameters appeared and vanished; its
- * own winner at another size and on another device. A worker without compiler and device gives the times, and "exhaustive" begins far
- * away from where the fast ones are: what is tried there was a seed. */
+/* core/jobs/work_tune: what a tune is seeded with, through the job: a parent's 128 best, projected where parameters appeared and
+ * vanished; its own winner at another size and on another device. A worker without compiler and device gives the times, and
+ * "exhaustive" begins far away from where the fast ones are: what is tried there was a seed. */
 #include "core/jobs/work.h"
 
 #include "base/clock.h"

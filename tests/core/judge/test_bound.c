@@ -580,8 +580,8 @@ static void test_entry(struct entry *x, bool table)
 	judged_fini(&j);
 }
 
-/* Maxima that drop NaN, quotients by infinity: what takes part in them is nobody's promise. A sigmoid of infinity is 1 whatever stands
- * for it, and an output that is NaN stays wanted. */
+/* Maxima that drop NaN, quotients by infinity: what takes part in them is nobody's promise. A sigmoid of infinity is 1 whatever
+ * stands for it, and an output that is NaN stays wanted. */
 static void test_absorbed(void)
 {
 	enum { N = 64, ABSORBED = 9 };
@@ -600,7 +600,8 @@ static void test_absorbed(void)
 	truth[6] = INFINITY, high[6] = low[6] = 0x1p60;
 	for (int i = 0; i < ABSORBED - 4; i++)
 		low[N - 1 - i] = NAN;
-	struct bound_output o = { .type = DTYPE_F64, .n = N, .truth_type = DTYPE_F64, .truth = truth, .moved = moved, .amplitude = DELTA };
+	struct bound_output o = { .type = DTYPE_F64, .n = N, .truth_type = DTYPE_F64, .truth = truth, .moved = moved,
+				  .amplitude = DELTA };
 	bound_add_absorbed(&o, high);
 	bound_add_absorbed(&o, low);
 	bound_make(&o, &rules, values, bounds, causes, &s);

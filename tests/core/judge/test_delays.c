@@ -20,7 +20,8 @@ static char *delayed(const char *code)
 	if (context_parse("k", text, &ctx, &e) < 0 || delays_insert(ctx, &with, &unfit, &e) < 0)
 		got = mem_fmt("error: %s", e.text);
 	else
-		got = unfit ? mem_fmt("[%s]", unfit) : mem_strn(context_region(with, REGION_DEVICE), strlen(context_region(with, REGION_DEVICE)) - 1);
+		got = unfit ? mem_fmt("[%s]", unfit)
+			    : mem_strn(context_region(with, REGION_DEVICE), strlen(context_region(with, REGION_DEVICE)) - 1);
 	context_free(ctx);
 	context_free(with);
 	free(unfit);
@@ -37,16 +38,25 @@ static void becomes(const char *name, const char *code, const char *want)
 
 int main(void)
 {
-	becomes("a kernel's start is delayed, not its launch bounds", "extern \"C\" __global__ void __launch_bounds__(32) k(float *A, float *B) { B[0] = A[0]; }",
-	        "extern \"C\" __global__ void __launch_bounds__(32) k(float *A, float *B) { peakd_delay(5); B[0] = A[0]; }");
+	becomes("a kernel's start is delayed, not its launch bounds",
+		"extern \"C\" __global__ void __launch_bounds__(32) k(float *A, float *B) { B[0] = A[0]; }",
+		"extern \"C\" __global__ void __launch_bounds__(32) k(float *A, float *B) { peakd_delay(5); B[0] = A[0]; }");
 	becomes("a kernel that is only declared", "__global__ void k(float *); __device__ void f() { __syncthreads(); }",
 	        "__global__ void k(float *); __device__ void f() { __syncthreads(); }");
-	becomes("barriers in assembly, as the only statement of an if", "__device__ void f(int x) { if (x) asm volatile(\"bar.sync 1, 32;\"); else __asm__(\"mbarrier.arrive %0;\" :: \"r\"(x)); }",
-	        "__device__ void f(int x) { if (x) " AROUND "asm volatile(\"bar.sync 1, 32;\"); else " AROUND "__asm__(\"mbarrier.arrive %0;\" :: \"r\"(x)); }");
-	becomes("other assembly, comments and strings stay", "__device__ void f() { asm(\"add.u32 %0, %0, 1;\"); /* asm(\"bar.sync 0;\") */ const char *t = \"asm(\\\"bar\\\")\"; int n = 1'000; char c = '{'; __syncthreads(); } // __global__ {",
-	        "__device__ void f() { asm(\"add.u32 %0, %0, 1;\"); /* asm(\"bar.sync 0;\") */ const char *t = \"asm(\\\"bar\\\")\"; int n = 1'000; char c = '{'; __syncthreads(); } // __global__ {");
-	becomes("assembly in a raw string", "__device__ void f() { asm volatile(R\"x(bar.sync 0; // \")x\"); }", "__device__ void f() { " AROUND "asm volatile(R\"x(bar.sync 0; // \")x\"); }");
-	becomes("text that ends inside of a string, a bracket or a comment", "__global__ void k(float *A { asm(\"bar", "__global__ void k(float *A { " AROUND "asm(\"bar");
+	becomes("barriers in assembly, as the only statement of an if",
+		"__device__ void f(int x) { if (x) asm volatile(\"bar.sync 1, 32;\"); else __asm__(\"mbarrier.arrive %0;\" :: "
+		"\"r\"(x)); }",
+		"__device__ void f(int x) { if (x) " AROUND "asm volatile(\"bar.sync 1, 32;\"); else " AROUND
+		"__asm__(\"mbarrier.arrive %0;\" :: \"r\"(x)); }");
+	becomes("other assembly, comments and strings stay",
+		"__device__ void f() { asm(\"add.u32 %0, %0, 1;\"); /* asm(\"bar.sync 0;\") */ const char *t = "
+		"\"asm(\\\"bar\\\")\"; int n = 1'000; char c = '{'; __syncthreads(); } // __global__ {",
+		"__device__ void f() { asm(\"add.u32 %0, %0, 1;\"); /* asm(\"bar.sync 0;\") */ const char *t = "
+		"\"asm(\\\"bar\\\")\"; int n = 1'000; char c = '{'; __syncthreads(); } // __global__ {");
+	becomes("assembly in a raw string", "__device__ void f() { asm volatile(R\"x(bar.sync 0; // \")x\"); }",
+		"__device__ void f() { " AROUND "asm volatile(R\"x(bar.sync 0; // \")x\"); }");
+	becomes("text that ends inside of a string, a bracket or a comment", "__global__ void k(float *A { asm(\"bar",
+		"__global__ void k(float *A { " AROUND "asm(\"bar");
 	becomes("nothing to delay", "__device__ void f() {}", "[there is no barrier, and no kernel whose start could be delayed]");
 	return tap_done();
 }

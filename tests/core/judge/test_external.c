@@ -1,4 +1,5 @@
-/* core/judge/external: programs that answer as the protocol says, programs that do not, and programs that do not end; and what they get. */
+/* core/judge/external: programs that answer as the protocol says, programs that do not, and programs that do not end; and what they
+ * get. */
 #include "core/judge/external.h"
 
 #include <fcntl.h>

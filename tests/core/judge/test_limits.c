@@ -1,5 +1,5 @@
-/* core/judge/limits, and what core/judge/validate makes of it: a verdict names what it does not cover, is made with the baseline's sizes,
- * and is not undone by a configuration that hangs. */
+/* core/judge/limits, and what core/judge/validate makes of it: a verdict names what it does not cover, is made with the baseline's
+ * sizes, and is not undone by a configuration that hangs. */
 #include "core/judge/limits.h"
 
 #include "core/judge/suite.h"
@@ -11,10 +11,14 @@ static struct context *scale(const char *front, const char *body)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	char *text = mem_fmt("---\nkernel: scale\nbackend: hlsl\ninputs:\n  n: int = {256, 300}\n  A: f32[n] = random\n  B: out f32[n]\n"
-	                     "tune:\n  BX: {32, 64}\n%sflops: n\n---\n```hlsl\ngroupshared float kept[64];\n[numthreads(BX, 1, 1)]\n"
-	                     "void scale(uint3 id : SV_DispatchThreadID, uint3 t : SV_GroupThreadID) {\n  if (id.x >= (uint)n) return;\n"
-	                     "  %s\n}\n```\n```lua host\nlaunch(\"scale\", {cdiv(n,BX)}, {BX}, {A, B, n})\n```\n", front, body);
+	char *text =
+		mem_fmt("---\nkernel: scale\nbackend: hlsl\ninputs:\n  n: int = {256, 300}\n  A: f32[n] = random\n  B: out f32[n]\n"
+			"tune:\n  BX: {32, 64}\n%sflops: n\n---\n```hlsl\ngroupshared float kept[64];\n"
+			"[numthreads(BX, 1, 1)]\n"
+			"void scale(uint3 id : SV_DispatchThreadID, uint3 t : SV_GroupThreadID) {\n"
+			"  if (id.x >= (uint)n) return;\n"
+			"  %s\n}\n```\n```lua host\nlaunch(\"scale\", {cdiv(n,BX)}, {BX}, {A, B, n})\n```\n",
+			front, body);
 	if (context_parse("scale", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
 	free(text);
@@ -23,19 +27,23 @@ static struct context *scale(const char *front, const char *body)
 /* Mesa's llvmpipe leaves loops after 65535 rounds in all, so the rounds are slow. */
 #define EIGHT(x) x x x x x x x x
 #define ENDLESS "\n#define TURN x = sin(x + A[id.x]);\n#define TURNS " EIGHT("TURN ") "\n#define MANY " EIGHT("TURNS ") "\n" \
-	"float x = 0; if (BX == 64 && n == 300) while (A[id.x] < 2.0) { " EIGHT("MANY ") "}\nB[id.x] = 2.0 * A[id.x] + (x > 100 ? x : 0);"
+	"float x = 0; if (BX == 64 && n == 300) while (A[id.x] < 2.0) { " EIGHT("MANY ") \
+	"}\nB[id.x] = 2.0 * A[id.x] + (x > 100 ? x : 0);"
 #define RIGHT "B[id.x] = 2.0 * A[id.x];"
 #define CHECKED "check: n = {77}\n"
 
 static void gaps(void)
 {
 	struct limits_gaps g = { .count = 0 };
-	limits_gaps_add(&g, "passed with secret values\n" SUITE_GAP "races: no wave operations\nnot needed kept results: there is no scratch\n");
-	limits_gaps_add(&g, SUITE_GAP "races: no wave operations\n" SUITE_GAP "on values with spikes: no block\n" SUITE_GAP "with ties: no block");
+	limits_gaps_add(&g, "passed with secret values\n" SUITE_GAP
+			    "races: no wave operations\nnot needed kept results: there is no scratch\n");
+	limits_gaps_add(&g, SUITE_GAP "races: no wave operations\n" SUITE_GAP "on values with spikes: no block\n" SUITE_GAP
+				      "with ties: no block");
 	limits_gaps_add(&g, "passed with secret values\n");
 	limits_gaps_add(&g, NULL);
 	char *text = limits_gaps_text(&g, 3, 2);
-	is_str(text, "races (no wave operations); on values with spikes in 1 configuration, with ties in 1 configuration (no block)",
+	is_str(text,
+	       "races (no wave operations); on values with spikes in 1 configuration, with ties in 1 configuration (no block)",
 	       "rounds that nobody judged are named once for each reason");
 	free(text);
 	limits_gaps_fini(&g);
@@ -46,7 +54,8 @@ static void gaps(void)
 
 static void declared(void)
 {
-	struct context *baseline = scale(CHECKED "precision: strict\n", RIGHT), *same = scale(CHECKED "precision: strict\n", RIGHT " ;");
+	struct context *baseline = scale(CHECKED "precision: strict\n", RIGHT),
+		       *same = scale(CHECKED "precision: strict\n", RIGHT " ;");
 	struct context *parent = scale(CHECKED "requires:\n  - n % 4 == 0\n", RIGHT);
 	struct context *other = scale("requires:\n  - n % 4 == 0\n  - n <= 300\nprecision: tensor:f16/f32\n", RIGHT);
 	char *text = limits_declared(baseline, baseline, same);
@@ -81,13 +90,14 @@ static void map_of_one_row(void)
 	check_fini(&c);
 }
 
-/* --- verdicts ------------------------------------------------------------------------------------------------------------------ */
+/* --- verdicts --------------------------------------------------------------------------------------------------------------- */
 
-static struct validate_result judge(struct sample *s, const struct context *baseline, const struct context *ctx, struct params *again, int64_t *ret_id)
+static struct validate_result judge(struct sample *s, const struct context *baseline, const struct context *ctx,
+				    struct params *again, int64_t *ret_id)
 {
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct validate_request q = { .ctx = ctx, .baseline = baseline, .parent = baseline, .facts = &s->facts, .samples = 4, .seed = 3,
-	                              .again = &again, .again_count = again != NULL };
+	struct validate_request q = { .ctx = ctx, .baseline = baseline, .parent = baseline, .facts = &s->facts, .samples = 4,
+				      .seed = 3, .again = &again, .again_count = again != NULL };
 	struct validate_result r = { 0 };
 	struct err e = ERR_INIT;
 	*ret_id = sample_checkpoint(s, ctx);
@@ -124,7 +134,8 @@ static void all_values(struct sample *s, const struct context *baseline)
 
 static void narrowed(struct sample *s, const struct context *baseline)
 {
-	struct context *ctx = scale("requires:\n  - n % 4 == 0\n  - n <= 256\n", RIGHT), *wrong = scale("", "B[id.x] = (n == 77 ? 3.0 : 2.0) * A[id.x];");
+	struct context *ctx = scale("requires:\n  - n % 4 == 0\n  - n <= 256\n", RIGHT),
+		       *wrong = scale("", "B[id.x] = (n == 77 ? 3.0 : 2.0) * A[id.x];");
 	int64_t id;
 	struct validate_result r = judge(s, baseline, ctx, NULL, &id);
 	has_str(r.summary, "requires: n <= 256 (new in this step)", "the summary names a requirement that was added");
@@ -140,7 +151,8 @@ static void narrowed(struct sample *s, const struct context *baseline)
 
 static void not_judged(struct sample *s, const struct context *baseline)
 {
-	struct context *ctx = scale(CHECKED, "float x = A[id.x]; kept[t.x] = x; B[id.x] = kept[t.x] + WaveReadLaneAt(x, WaveGetLaneIndex());");
+	struct context *ctx =
+		scale(CHECKED, "float x = A[id.x]; kept[t.x] = x; B[id.x] = kept[t.x] + WaveReadLaneAt(x, WaveGetLaneIndex());");
 	int64_t id;
 	struct validate_result r = judge(s, baseline, ctx, NULL, &id);
 	if (r.passed && r.not_judged && strstr(r.not_judged, "races")) {

@@ -1,5 +1,5 @@
-/* core/judge/reference: what is computed ahead is found when it is needed, nothing is computed while the process is held, and no more is
- * computed ahead than can be kept. */
+/* core/judge/reference: what is computed ahead is found when it is needed, nothing is computed while the process is held, and no
+ * more is computed ahead than can be kept. */
 #include "core/judge/reference.h"
 
 #include "base/clock.h"

@@ -1,5 +1,5 @@
-/* core/judge/truth and core/context/lift: kernels of many kinds, lifted, give what plain C computes in double from the same inputs; a lift that
- * does not fit the device runs with smaller blocks; one that means something else is not taken. */
+/* core/judge/truth and core/context/lift: kernels of many kinds, lifted, give what plain C computes in double from the same inputs;
+ * a lift that does not fit the device runs with smaller blocks; one that means something else is not taken. */
 #include "core/judge/truth.h"
 
 #include "backends/values/fill.h"

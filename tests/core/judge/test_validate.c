@@ -46,7 +46,8 @@ static void errors_told(struct sample *s, const struct context *root)
 		if (at && sscanf(at, "C: relative error %lf, the largest %lf", &error, &largest) == 2 && error > 0)
 			break;
 	}
-	ok(error > 0 && error < 1e-6 && largest >= error && largest < 1e-5, "errors are told: %.2e, the largest %.2e", error, largest);
+	ok(error > 0 && error < 1e-6 && largest >= error && largest < 1e-5, "errors are told: %.2e, the largest %.2e", error,
+	   largest);
 	validation_list_fini(&list);
 	validate_result_fini(&r);
 	context_free(backwards);
@@ -74,8 +75,10 @@ static void time_told(struct sample *s, const struct context *root)
 	struct err e = ERR_INIT;
 	int64_t began = clock_now();
 	is_int(validate_run(&ev, &q, NULL, 0, NULL, &r, &e), 0, "validated %s", e.text);
-	int64_t took = clock_now() - began, all = atomic_load(&spent.validation_ns), leased = atomic_load(&spent.validation_leased_ns);
-	ok(leased > 0 && leased <= all && all <= took, "leased %lld ns of %lld ns, in %lld ns", (long long)leased, (long long)all, (long long)took);
+	int64_t took = clock_now() - began, all = atomic_load(&spent.validation_ns),
+		leased = atomic_load(&spent.validation_leased_ns);
+	ok(leased > 0 && leased <= all && all <= took, "leased %lld ns of %lld ns, in %lld ns", (long long)leased, (long long)all,
+	   (long long)took);
 	is_int(atomic_load(&spent.leased_ns) - 7, leased, "nothing but this was leased for");
 	validate_result_fini(&r);
 }
@@ -99,10 +102,12 @@ static void shared_values(struct sample *s, const struct context *root)
 		if (validate_run(&ev, &q, NULL, 0, NULL, &r[i], &e) < 0)
 			printf("# %s\n", e.text);
 	}
-	ok(r[0].finding_count > 1 && r[0].finding_count == r[1].finding_count && r[0].passed && r[1].passed, "the same configurations, and they pass");
+	ok(r[0].finding_count > 1 && r[0].finding_count == r[1].finding_count && r[0].passed && r[1].passed,
+	   "the same configurations, and they pass");
 	for (size_t i = 0; i < r[0].finding_count && i < r[1].finding_count; i++) {
 		ok(r[0].findings[i].seed == r[1].findings[i].seed, "one secret, one seed");
-		ok(r[2].findings[i].seed != r[3].findings[i].seed && r[2].findings[i].seed != r[0].findings[i].seed, "no secret, seeds of their own");
+		ok(r[2].findings[i].seed != r[3].findings[i].seed && r[2].findings[i].seed != r[0].findings[i].seed,
+		   "no secret, seeds of their own");
 		ok(i == 0 || r[0].findings[i].seed != r[0].findings[0].seed, "each size has another seed");
 	}
 	has_str(log_of(&r[0], "n=64"), "with another poison", "without a list of deep sizes every size gets the full suite");
@@ -129,8 +134,8 @@ static void beside_each_other(struct sample *s, const struct context *root, cons
 	const struct context *judged_ones[] = { other, wrong };
 	facts.shares_cpu = false;
 	for (size_t i = 0; i < MEM_COUNT(judged_ones); i++) {
-		struct validate_request q = { .ctx = judged_ones[i], .baseline = root, .facts = &facts, .samples = 2, .seed = 5, .secret = 99,
-		                              .later = &later, .later_count = 1 };
+		struct validate_request q = { .ctx = judged_ones[i], .baseline = root, .facts = &facts, .samples = 2, .seed = 5,
+					      .secret = 99, .later = &later, .later_count = 1 };
 		struct validate_result r = { 0 };
 		struct err e = ERR_INIT;
 		is_int(validate_run(&ev, &q, NULL, 0, NULL, &r, &e), 0, "validated beside references %s", e.text);

@@ -1,5 +1,5 @@
-/* Notes: reading them and their mistakes; which fit a kernel on a device; how what was measured moves them, until advice that was refuted three
- * times is no longer offered. Every shipped one reads well and suggests transformations that exist. */
+/* Notes: reading them and their mistakes; which fit a kernel on a device; how what was measured moves them, until advice that was
+ * refuted three times is no longer offered. Every shipped one reads well and suggests transformations that exist. */
 #include "core/knowledge/knowledge.h"
 
 #include <math.h>
@@ -44,7 +44,9 @@ static void test_reading(void)
 {
 	struct notes all;
 	struct err e = ERR_INIT;
-	folder_write(folder, "own/same.md", NOTE("class: memory\nwhen: load_efficiency < 0.5\ndevice: gpu, cpu\nwords: a, b\ntry: x, y\ngain: 3\nevidence:\n  - H200: 1.9x, twice\nsource: a book\n"));
+	folder_write(folder, "own/same.md",
+		     NOTE("class: memory\nwhen: load_efficiency < 0.5\ndevice: gpu, cpu\nwords: a, b\ntry: x, y\ngain: "
+			  "3\nevidence:\n  - H200: 1.9x, twice\nsource: a book\n"));
 	folder_write(folder, "shipped/same.md", NOTE("gain: 2\n"));
 	folder_write(folder, "shipped/other.md", NOTE(""));
 	is_int(read_from("own", "shipped", &all, &e), 0, "two folders are read %s", e.text);
@@ -52,7 +54,8 @@ static void test_reading(void)
 	const struct note *n = note_find(&all, "same");
 	if (ok(n != NULL, "a note is found by its name")) {
 		is_str(n->text, "Do this. And that.", "the technique is one line");
-		ok(n->gain == 3 && n->try.count == 2 && n->words.count == 2 && n->evidence.count == 1, "lists and numbers are read");
+		ok(n->gain == 3 && n->try.count == 2 && n->words.count == 2 && n->evidence.count == 1,
+		   "lists and numbers are read");
 		is_str(n->evidence.at[0], "H200: 1.9x, twice", "a row of evidence keeps its commas");
 	}
 	ok(n && note_find(&all, NOTE_PREFIX "same") == n, "and by the name of its transformation");
@@ -80,14 +83,17 @@ static void test_devices(void)
 	char text[NOTE_CLASS];
 	is_str(note_device_class(&h200, text), "sm_90", "a GPU's class is its architecture");
 	is_str(note_device_class(&cpu, text), "cpu", "a device that is the CPU has a class of its own");
-	static const struct { const char *device; const struct facts *facts; bool fits; } rows[] = {
-		{ "gpu", &h200, true }, { "gpu", &cpu, false }, { "cpu", &cpu, true }, { "any", &cpu, true }, { "cuda", &a100, true },
-		{ "hip", &a100, false }, { "sm_90", &h200, true }, { "sm_90", &a100, false }, { "sm_80+", &h200, true }, { "sm_90+", &a100, false },
+	static const struct { const char *device; const struct facts *facts; bool fits;
+	} rows[] = {
+		{ "gpu", &h200, true },    { "gpu", &cpu, false },     { "cpu", &cpu, true },    { "any", &cpu, true },
+		{ "cuda", &a100, true },   { "hip", &a100, false },    { "sm_90", &h200, true }, { "sm_90", &a100, false },
+		{ "sm_80+", &h200, true }, { "sm_90+", &a100, false },
 	};
 	for (size_t i = 0; i < MEM_COUNT(rows); i++) {
 		char *word = mem_str(rows[i].device);
 		struct note n = { .devices = { .at = &word, .count = 1 } };
-		ok(note_fits_device(&n, rows[i].facts) == rows[i].fits, "device: %s %s %s", word, rows[i].fits ? "covers" : "does not cover", rows[i].facts->name);
+		ok(note_fits_device(&n, rows[i].facts) == rows[i].fits, "device: %s %s %s", word,
+		   rows[i].fits ? "covers" : "does not cover", rows[i].facts->name);
 		free(word);
 	}
 }
@@ -97,8 +103,9 @@ static void test_devices(void)
 static int64_t judge(struct fixture *f, const struct facts *d, int64_t checkpoint, enum validation_verdict verdict)
 {
 	struct err e = ERR_INIT;
-	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = d->uuid, .sizes = "n=64", .params = "n=64 BX=8", .size_kind = "input",
-	                        .verdict = verdict, .error = NAN, .tolerance = NAN, .took_ns = -1 };
+	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = d->uuid, .sizes = "n=64",
+				.params = "n=64 BX=8", .size_kind = "input", .verdict = verdict, .error = NAN, .tolerance = NAN,
+				.took_ns = -1 };
 	if (validation_add(f->db, &v, &e) < 0)
 		printf("# %s\n", e.text);
 	return v.id;
@@ -115,22 +122,29 @@ static int64_t apply(struct fixture *f, const struct facts *d, const char *by, d
 	struct err e = ERR_INIT;
 	char *name = mem_fmt("root %d", ++made), *text = mem_fmt("child %d", made);
 	int64_t root = fixture_checkpoint(f, name, 0), child = 0;
-	struct checkpoint c = { .kernel = "k", .backend = "cuda", .parents = &root, .parent_count = 1, .by = by, .status = CHECKPOINT_ACCEPTED };
+	struct checkpoint c = { .kernel = "k", .backend = "cuda", .parents = &root, .parent_count = 1, .by = by,
+				.status = CHECKPOINT_ACCEPTED };
 	checkpoint_add(f->db, &c, text, &child, &e);
-	struct comparison pair = { .a = root, .b = child, .device = d->uuid, .sizes = "n=64", .a_params = "n=64 BX=8", .b_params = "n=64 BX=8",
-	                           .verdict = speedup > 1.01 ? "faster" : speedup < 0.99 ? "slower" : "same", .a_ns = 10, .b_ns = 10 / speedup, .ratio = 1 / speedup,
-	                           .low = 0.99 / speedup, .high = 1.01 / speedup, .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true, .a_start = with_start,
-	                           .a_validation = judge(f, d, root, VALIDATION_PASSED), .b_validation = judge(f, d, child, VALIDATION_PASSED) };
-	struct measurement m = { .checkpoint = root, .device = d->uuid, .sizes = "n=64", .params = "n=64 BX=8", .status = MEASUREMENT_OK, .median_ns = 10,
-	                         .min_ns = 10, .rse = 0.01, .cold = true, .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1 };
+	struct comparison pair = { .a = root, .b = child, .device = d->uuid, .sizes = "n=64", .a_params = "n=64 BX=8",
+				   .b_params = "n=64 BX=8",
+				   .verdict = speedup > 1.01 ? "faster" : speedup < 0.99 ? "slower" : "same", .a_ns = 10,
+				   .b_ns = 10 / speedup, .ratio = 1 / speedup, .low = 0.99 / speedup, .high = 1.01 / speedup,
+				   .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true,
+				   .a_start = with_start, .a_validation = judge(f, d, root, VALIDATION_PASSED),
+				   .b_validation = judge(f, d, child, VALIDATION_PASSED) };
+	struct measurement m = { .checkpoint = root, .device = d->uuid, .sizes = "n=64", .params = "n=64 BX=8",
+				 .status = MEASUREMENT_OK, .median_ns = 10, .min_ns = 10, .rse = 0.01, .cold = true,
+				 .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1 };
 	if (tuned && measurement_add(f->db, &m, &e) < 0)
 		printf("# %s\n", e.text);
 	if (knowledge_remember(f->db, d, &e) < 0 || comparison_add(f->db, &pair, &e) < 0)
 		printf("# %s\n", e.text);
 	if (load_efficiency > 0) {
 		struct metric rows[] = {
-			{ .checkpoint = root, .device = d->uuid, .params = "n=64 BX=8", .name = "figure.time_us", .value = 10, .unit = "us", .source = "clock" },
-			{ .checkpoint = root, .device = d->uuid, .params = "n=64 BX=8", .name = "figure.load_efficiency", .value = load_efficiency, .unit = "share", .source = "interpreter" },
+			{ .checkpoint = root, .device = d->uuid, .params = "n=64 BX=8", .name = "figure.time_us", .value = 10,
+			  .unit = "us", .source = "clock" },
+			{ .checkpoint = root, .device = d->uuid, .params = "n=64 BX=8", .name = "figure.load_efficiency",
+			  .value = load_efficiency, .unit = "share", .source = "interpreter" },
 		};
 		for (size_t i = 0; i < MEM_COUNT(rows); i++)
 			metric_add(f->db, &rows[i], &e);
@@ -191,7 +205,8 @@ static void test_standing(void)
 	fixture_init(&f);
 	struct standing s = standing(&f, &notes, &h200, "turn");
 	ok(s.helped + s.refuted == 0 && fabs(s.expected - 2) < 1e-9, "before anything was measured a note's own gain counts");
-	ok(offers(&f, &notes, &h200, ctx, "turn") && !offers(&f, &notes, &h200, ctx, "absent"), "a word of the kernel finds its note alone");
+	ok(offers(&f, &notes, &h200, ctx, "turn") && !offers(&f, &notes, &h200, ctx, "absent"),
+	   "a word of the kernel finds its note alone");
 
 	apply(&f, &h200, "transpose", 4, 0);
 	s = standing(&f, &notes, &h200, "turn");
@@ -215,11 +230,13 @@ static void test_standing(void)
 	for (int i = 0; i < 2; i++)
 		apply(&f, &a100, "transpose", i ? 1 : 0.8, 0);
 	s = standing(&f, &notes, &a100, "turn");
-	ok(s.refuted == 2 && !s.withdrawn && s.expected < 1.5 && offers(&f, &notes, &a100, ctx, "turn"), "advice that was refuted twice is still offered, lower (%.2f)", s.expected);
+	ok(s.refuted == 2 && !s.withdrawn && s.expected < 1.5 && offers(&f, &notes, &a100, ctx, "turn"),
+	   "advice that was refuted twice is still offered, lower (%.2f)", s.expected);
 	apply(&f, &a100, "transpose", 0.9, 0.2);
 	s = standing(&f, &notes, &a100, "turn");
 	ok(s.refuted == 3 && s.withdrawn, "the third refutation withdraws it");
-	ok(!offers(&f, &notes, &a100, ctx, "turn"), "advice that was refuted three times on a class of devices is no longer offered there");
+	ok(!offers(&f, &notes, &a100, ctx, "turn"),
+	   "advice that was refuted three times on a class of devices is no longer offered there");
 	ok(offers(&f, &notes, &h200, ctx, "turn"), "on another class it is");
 	apply(&f, &a100, "transpose", 8, 0.2);
 	ok(offers(&f, &notes, &a100, ctx, "turn"), "it comes back when it gains on the whole");

@@ -31,7 +31,8 @@ int main(int argc, char **argv)
 	copy = ceiling_of(&list, "copy");
 	ok(f32 > 1e8 && f32 < 1e15, "f32: %.4g FLOP/s", f32);
 	ok(copy > 1e7 && copy < 1e14, "copy: %.4g bytes/s", copy);
-	ok(ceiling_of(&list, "launch") > 10 && ceiling_of(&list, "launch") < 1e8, "launch: %.4g launches/s", ceiling_of(&list, "launch"));
+	ok(ceiling_of(&list, "launch") > 10 && ceiling_of(&list, "launch") < 1e8, "launch: %.4g launches/s",
+	   ceiling_of(&list, "launch"));
 	ok(isnan(ceiling_of(&list, "tensor.f16")), "a pipe that the device lacks has none");
 	ok(said > 0, "and it says so meanwhile");
 	is_int(fact_get(s.db, s.facts.uuid, "ceiling.f32", &kept, &e), 0, "the figure is kept %s", e.text);

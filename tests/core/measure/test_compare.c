@@ -1,5 +1,5 @@
-/* core/measure/compare, vendor and profile on the device of this machine: verdicts about real kernels, rows in the record, and what is said
- * where the vendor has no library and the device no counters. */
+/* core/measure/compare, vendor and profile on the device of this machine: verdicts about real kernels, rows in the record, and what
+ * is said where the vendor has no library and the device no counters. */
 #include "core/measure/compare.h"
 
 #include <signal.h>
@@ -60,11 +60,13 @@ static void library(struct sample *s, const struct params *params)
 	struct err e = ERR_INIT;
 	is_int(context_parse("library", text, &ctx, &e), 0, "a context with a library %s", e.text);
 	is_int(library_baseline_variant(ctx, params, &s->facts, &v, &e), 0, "its plan %s", e.text);
-	ok(plan_is_library(v.plan) && v.plan->buffer_count == 3 && strcmp(v.plan->buffers[2].name, "C") == 0 && v.plan->ops[0].gemm.c == 2,
+	ok(plan_is_library(v.plan) && v.plan->buffer_count == 3 && strcmp(v.plan->buffers[2].name, "C") == 0 &&
+		   v.plan->ops[0].gemm.c == 2,
 	   "is one product of the context's own arrays");
 	struct context *without = sample_context(SAMPLE_RIGHT);
 	struct variant none;
-	is_int(library_baseline_variant(without, params, &s->facts, &none, &e), -ERR_NOT_FOUND, "without the line there is no library plan");
+	is_int(library_baseline_variant(without, params, &s->facts, &none, &e), -ERR_NOT_FOUND,
+	       "without the line there is no library plan");
 	context_free(without);
 	variant_fini(&v);
 	context_free(ctx);
@@ -89,15 +91,18 @@ static void profile(struct sample *s, struct eval *ev, const struct context *roo
 	if (rc < 0)
 		return;
 	has_str(r.load, "other processes used", "it says what others used of the CPU that is the device");
-	ok(r.cold.median > 0 && r.warm.median > 0 && r.cold.count >= 10, "cold %.0f ns, warm %.0f ns", r.cold.median, r.warm.median);
+	ok(r.cold.median > 0 && r.warm.median > 0 && r.cold.count >= 10, "cold %.0f ns, warm %.0f ns", r.cold.median,
+	   r.warm.median);
 	ok(isnan(r.energy.joules) && r.energy.note[0], "no energy, and why: %s", r.energy.note);
-	ok(r.pipe && strcmp(r.pipe, "f32") == 0 && r.pipe_share > 0 && r.pipe_share < 1, "%.3f %% of the f32 ceiling", 100 * r.pipe_share);
+	ok(r.pipe && strcmp(r.pipe, "f32") == 0 && r.pipe_share > 0 && r.pipe_share < 1, "%.3f %% of the f32 ceiling",
+	   100 * r.pipe_share);
 	ok(r.bytes == 3 * 64 * 64 * 4 && r.copy_share > 0, "bytes that nobody declared are counted: %g", r.bytes);
 	ok(r.library.name == NULL && r.evidence > 0, "no library; evidence");
 	const struct probe_result *loads = &r.probes[WIRE_PROBE_LOADS], *barriers = &r.probes[WIRE_PROBE_BARRIERS];
-	ok(loads->ratio > 0.2 && loads->low <= loads->ratio && loads->ratio <= loads->high, "with loads for nothing it would be %.2f times as fast %s",
-	   loads->ratio, loads->why ? loads->why : "");
-	ok(isnan(barriers->ratio) && barriers->why && strstr(barriers->why, "it has none"), "without barriers there is nothing to try");
+	ok(loads->ratio > 0.2 && loads->low <= loads->ratio && loads->ratio <= loads->high,
+	   "with loads for nothing it would be %.2f times as fast %s", loads->ratio, loads->why ? loads->why : "");
+	ok(isnan(barriers->ratio) && barriers->why && strstr(barriers->why, "it has none"),
+	   "without barriers there is nothing to try");
 	for (size_t i = 0; i < figures_known_count; i++)
 		known += isfinite(r.figures.values[i]) != 0;
 	is_int(metric_list(s->db, checkpoint, s->facts.uuid, NULL, &metrics, &e), 0, "metrics");
@@ -106,20 +111,23 @@ static void profile(struct sample *s, struct eval *ev, const struct context *roo
 	profile_result_fini(&r);
 }
 
-/* A matmul whose call number, counted in scratch that begins as poison, decides what it writes: `body` makes of acc what is written, knowing
- * `late` (later than the first few calls) and `watched` (it finds poison in the output). */
+/* A matmul whose call number, counted in scratch that begins as poison, decides what it writes: `body` makes of acc what is
+ * written, knowing `late` (later than the first few calls) and `watched` (it finds poison in the output). */
 static struct context *counting(const char *body)
 {
 	struct context *ctx = NULL;
 	struct err e = ERR_INIT;
 	char *text = mem_fmt("%s---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
 	                     "  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n"
-	                     "  uint calls = S[0] + 1, before = asuint(C[row*n+col]);\n  bool late = calls > 6 && calls < 1000000;\n"
+	                     "  uint calls = S[0] + 1, before = asuint(C[row*n+col]);\n"
+	                     "  bool late = calls > 6 && calls < 1000000;\n"
 	                     "  bool watched = before == 0xffffffffu || before == 0x5a5a5a5au;\n  float acc = 0;\n"
 	                     "  for (int k = 0; k < n; k++) acc += A[row*n+k]*B[k*n+col];\n  %s\n  C[row*n+col] = acc;\n}\n"
-	                     "[numthreads(1, 1, 1)]\nvoid mark(uint3 id : SV_DispatchThreadID) { S[0] = S[0] + 1; }\n```\n```lua host\n"
+	                     "[numthreads(1, 1, 1)]\nvoid mark(uint3 id : SV_DispatchThreadID) { S[0] = S[0] + 1; }\n```\n"
+	                     "```lua host\n"
 	                     "local S = alloc({\"u32\", 4}, \"S\")\n"
-	                     "launch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,S,n})\nlaunch(\"mark\", 1, {1,1}, {S,n})\n```\n",
+	                     "launch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,S,n})\n"
+	                     "launch(\"mark\", 1, {1,1}, {S,n})\n```\n",
 	                     sample_front, body);
 	if (context_parse("counting", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
@@ -133,7 +141,8 @@ static void after_timing(struct sample *s, struct eval *ev, const struct context
 	static const struct { const char *body, *words, *name; bool right; } kernels[] = {
 		{ "if (late && watched) acc += 0.0;", "", "one that counts and changes nothing", true },
 		{ "if (late) acc *= 1.001;", "after timing, as the timed executions left it", "one that drifts", false },
-		{ "if (late && !watched) acc *= 1.001;", "after timing, as the timed executions left it", "one that drifts where nobody looks", false },
+		{ "if (late && !watched) acc *= 1.001;", "after timing, as the timed executions left it",
+		  "one that drifts where nobody looks", false },
 		{ "if (late) return;", "never written", "one that rests", false },
 	};
 	for (size_t i = 0; i < MEM_COUNT(kernels); i++) {

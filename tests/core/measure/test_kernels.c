@@ -1,4 +1,5 @@
-/* A profile kernel by kernel: times of a plan with several operations on an HLSL device, and what counters say in words and figures. */
+/* A profile kernel by kernel: times of a plan with several operations on an HLSL device, and what counters say in words and
+ * figures. */
 #include "core/measure/kernels.h"
 
 #include "core/measure/counters.h"
@@ -7,8 +8,10 @@
 static const char several[] =
 	"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {65536}\n  A: f32[n] = random\n  C: out f32[n]\n---\n```hlsl\n"
 	"[numthreads(64, 1, 1)]\nvoid brief(uint3 id : SV_DispatchThreadID) { T[id.x] = A[id.x] * 2; }\n"
-	"[numthreads(64, 1, 1)]\nvoid slow(uint3 id : SV_DispatchThreadID) { float s = T[id.x]; for (int i = 0; i < 8000; i++) s = s * 0.5 + 1; C[id.x] = "
-	"s; }\n```\n```lua host\nlocal T = alloc({f32, n}, \"T\")\nmemset(T, 0)\nlaunch(\"brief\", n / 64, 64, {A, T, n})\nlaunch(\"brief\", n / 64, 64, "
+	"[numthreads(64, 1, 1)]\nvoid slow(uint3 id : SV_DispatchThreadID) { float s = T[id.x]; for (int i = 0; i < 8000; i++) s = "
+	"s * 0.5 + 1; C[id.x] = "
+	"s; }\n```\n```lua host\nlocal T = alloc({f32, n}, \"T\")\nmemset(T, 0)\nlaunch(\"brief\", n / 64, 64, {A, T, n})\n"
+	"launch(\"brief\", n / 64, 64, "
 	"{A, T, n})\nlaunch(\"slow\", n / 64, 64, {T, C, n})\n```\n";
 
 static void time_several(struct sample *s)
@@ -22,7 +25,8 @@ static void time_several(struct sample *s)
 	struct trial_input input = { .seed = 3, .poison = 0xFF };
 	struct variant v;
 	struct trial t;
-	bool ready = context_parse("test.peak.md", several, &ctx, &e) == 0 && params_parse(ctx, "n=65536", true, &params, &e) == 0 &&
+	bool ready = context_parse("test.peak.md", several, &ctx, &e) == 0 &&
+		     params_parse(ctx, "n=65536", true, &params, &e) == 0 &&
 		     variant_build(&ev, ctx, params, &s->facts, &v, &e) == 0 &&
 		     pool_take_device(s->pool, &s->facts, &(struct pool_wish){ .cancel = NULL }, &worker, &e) == 0 &&
 		     trial_begin(&t, worker, &v, &e) == 0 && trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, &e) == 0;
@@ -37,7 +41,8 @@ static void time_several(struct sample *s)
 		shares += k.at[i].share;
 		printf("# %s: %zu launches, %.1f us\n", k.at[i].name, k.at[i].launches, k.at[i].ns / 1e3);
 		ok(k.at[i].ns > 0, "%s takes time", k.at[i].name);
-		is_int((long long)k.at[i].launches, strcmp(k.at[i].name, "brief") == 0 ? 2 : 1, "%s: its launches are counted", k.at[i].name);
+		is_int((long long)k.at[i].launches, strcmp(k.at[i].name, "brief") == 0 ? 2 : 1, "%s: its launches are counted",
+		       k.at[i].name);
 	}
 	ok(fabs(shares - 1) < 1e-9, "shares add up to all of the time");
 	is_int(trial_execute(&t, &input, EVAL_EXECUTE_NS, NULL, &e), 0, "afterwards the plan is executed as before %s", e.text);
@@ -52,16 +57,24 @@ static void time_several(struct sample *s)
 static void tell_counters(void)
 {
 	struct wire_counter list[] = {
-		{ (char *)"k", (char *)"dram_read", 3e9 },      { (char *)"k", (char *)"dram_written", 1e9 }, { (char *)"k", (char *)"dram_percent", 71 },
-		{ (char *)"k", (char *)"load_sectors", 3.75e8 }, { (char *)"k", (char *)"loads", 1e8 },
-		{ (char *)"k", (char *)"instructions", 4e9 }, { (char *)"k", (char *)"latency", 10 },
-		{ (char *)"k", (char *)"stalled_long_scoreboard", 6 }, { (char *)"k", (char *)"stalled_lg_throttle", 1 },
-		{ (char *)"k", (char *)"shared_passes", 300 },  { (char *)"k", (char *)"bank_conflicts", 200 }, { (char *)"other", (char *)"dram_read", 7 },
+		{ (char *)"k", (char *)"dram_read", 3e9 },
+		{ (char *)"k", (char *)"dram_written", 1e9 },
+		{ (char *)"k", (char *)"dram_percent", 71 },
+		{ (char *)"k", (char *)"load_sectors", 3.75e8 },
+		{ (char *)"k", (char *)"loads", 1e8 },
+		{ (char *)"k", (char *)"instructions", 4e9 },
+		{ (char *)"k", (char *)"latency", 10 },
+		{ (char *)"k", (char *)"stalled_long_scoreboard", 6 },
+		{ (char *)"k", (char *)"stalled_lg_throttle", 1 },
+		{ (char *)"k", (char *)"shared_passes", 300 },
+		{ (char *)"k", (char *)"bank_conflicts", 200 },
+		{ (char *)"other", (char *)"dram_read", 7 },
 	};
 	struct wire_stall stalls[] = { { (char *)"k", (char *)"device", 12, (char *)"long_scoreboard", 60 },
 				       { (char *)"k", (char *)"device", 12, (char *)"selected", 25 },
 				       { (char *)"k", (char *)"", 0, (char *)"barrier", 15 } };
-	struct wire_counters c = { .counters = list, .counter_count = MEM_COUNT(list), .stalls = stalls, .stall_count = MEM_COUNT(stalls) };
+	struct wire_counters c = { .counters = list, .counter_count = MEM_COUNT(list), .stalls = stalls,
+				   .stall_count = MEM_COUNT(stalls) };
 	struct figures f;
 	struct buf text = BUF_INIT;
 	figures_init(&f);

@@ -89,8 +89,8 @@ static void fills(uint32_t units, uint32_t shared, uint64_t grid, double waves, 
 	bool known = occupancy_of(&f, &use, &o);
 
 	ok(known && fabs(o.waves - waves) < 1e-9 && fabs(o.tail - tail) < 1e-9,
-	   "%llu blocks on %u units of %u: %.4f waves, %.4f of the last is empty", (unsigned long long)grid, units, o.blocks, o.waves,
-	   o.tail);
+	   "%llu blocks on %u units of %u: %.4f waves, %.4f of the last is empty", (unsigned long long)grid, units, o.blocks,
+	   o.waves, o.tail);
 }
 
 static void grids(void)

@@ -18,13 +18,15 @@ static int count(const char *text, const char *what)
 int main(int argc, char **argv)
 {
 	struct roofline_point points[] = { { "tiled <4x4>", 85.3, 22400 }, { "checkpoint 1", 85.3, 7650 } };
-	struct roofline r = { .title = "matmul & more, n=1024", .pipe = "f32", .pipe_gflops = 60500, .copy_gbs = 4200, .points = points, .point_count = 2 };
+	struct roofline r = { .title = "matmul & more, n=1024", .pipe = "f32", .pipe_gflops = 60500, .copy_gbs = 4200,
+			      .points = points, .point_count = 2 };
 	struct buf svg = BUF_INIT;
 	ok(roofline_svg(&r, &svg), "a kernel and its parent are drawn");
 	const char *text = buf_text(&svg);
 	is_int(count(text, "<circle"), 4, "as two points, each with its label");
 	ok(strstr(text, "class='kernel'") && strstr(text, "class='parent'"), "which look different");
-	has_str(text, "tiled &#60;4x4&#62;: 22.4 TFLOP/s, 37 % of its roof", "the label escapes signs, and gives the share of the roof");
+	has_str(text, "tiled &#60;4x4&#62;: 22.4 TFLOP/s, 37 % of its roof",
+		"the label escapes signs, and gives the share of the roof");
 	has_str(text, "copy 4200 GB/s", "the copy ceiling has its figure");
 	has_str(text, "f32 60.5 TFLOP/s", "the arithmetic ceiling has its own");
 	has_str(text, "matmul &#38; more", "the title is escaped");

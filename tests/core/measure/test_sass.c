@@ -101,7 +101,8 @@ int main(void)
 	ok(fabs(sass_flops(m) - 2.0 / 9) < 1e-9, "which is two operations in nine instructions");
 	is_int((long long)m->kinds[SASS_INTEGER], 1, "an addition of addresses, and not the move");
 	is_int((long long)m->spill_count, 2, "spills outside of the loop count, too");
-	ok(m->spills[0].line == 3 && strcmp(m->spills[0].region, "device") == 0 && m->spills[0].count == 1, "by source line, without the folder");
+	ok(m->spills[0].line == 3 && strcmp(m->spills[0].region, "device") == 0 && m->spills[0].count == 1,
+	   "by source line, without the folder");
 	ok(copy->in_loops == 0 && copy->load_bytes == 8 && copy->store_bytes == 8, "without a loop the whole kernel counts");
 	sass_describe(m, &text);
 	has_str(buf_text(&text), "9 of 15 instructions in loops: 1 float (11 %)", "the mix in words");

@@ -1,5 +1,5 @@
-/* fake_driver: a libcuda.so.1 that executes nothing and prints what an exported library asks of it; built and loaded by test_export.c.
- * Addresses that the user passed are printed as numbers, scratch and tables by name. */
+/* fake_driver: a libcuda.so.1 that executes nothing and prints what an exported library asks of it; built and loaded by
+ * test_export.c. Addresses that the user passed are printed as numbers, scratch and tables by name. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,7 +56,11 @@ int cuMemcpyHtoD_v2(void *to, const void *from, size_t bytes)
 	static const int wanted[] = { 2, 0, 1 };
 	return to != (void *)TABLE || bytes != 12 || memcmp(from, wanted, 12) != 0;
 }
-int cuMemAllocAsync(void **memory, size_t bytes, void *stream) { *memory = (void *)SCRATCH; return bytes != 1024 || stream == NULL; }
+int cuMemAllocAsync(void **memory, size_t bytes, void *stream)
+{
+	*memory = (void *)SCRATCH;
+	return bytes != 1024 || stream == NULL;
+}
 int cuMemFreeAsync(void *memory, void *stream) { printf("free %s\n", place(memory)); return stream == NULL; }
 int cuMemsetD8Async(void *to, unsigned char value, size_t bytes, void *stream)
 {
@@ -69,11 +73,11 @@ int cuMemcpyDtoDAsync_v2(void *to, const void *from, size_t bytes, void *stream)
 	printf("copy %s+0 from %zu+%zu %zu\n", place(to), base, (size_t)from - base, bytes);
 	return stream == NULL;
 }
-int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const uint64_t *dims, const uint64_t *strides, const unsigned *box,
-			   const unsigned *steps, int interleave, int swizzle, int promotion, int fill)
+int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *base, const uint64_t *dims, const uint64_t *strides,
+			   const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill)
 {
-	printf("map type %d rank %u base %zu dims %zu %zu strides %zu box %u %u swizzle %d promotion %d fill %d\n", type, rank, (size_t)base,
-	       (size_t)dims[0], (size_t)dims[1], (size_t)strides[0], box[0], box[1], swizzle, promotion, fill);
+	printf("map type %d rank %u base %zu dims %zu %zu strides %zu box %u %u swizzle %d promotion %d fill %d\n", type, rank,
+	       (size_t)base, (size_t)dims[0], (size_t)dims[1], (size_t)strides[0], box[0], box[1], swizzle, promotion, fill);
 	memset(map, 0xab, 128);
 	return steps[0] != 1 || steps[1] != 1 || interleave != 0 || (size_t)map % 128 != 0;
 }
@@ -91,8 +95,8 @@ struct config {
 	unsigned count;
 };
 
-int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
-		   void **arguments, void **extra)
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
+		   void *stream, void **arguments, void **extra)
 {
 	printf("plain launch %s\n", (const char *)function);
 	return extra != NULL || !gx || !gy || !gz || !bx || !by || !bz || shared || stream == NULL || arguments == NULL;
@@ -105,8 +109,9 @@ int cuLaunchKernelEx(const struct config *c, void *function, void **arguments, v
 			memcpy(cluster, c->attributes[i].value.words, sizeof cluster);
 		else if (c->attributes[i].id == 2)
 			cooperative = c->attributes[i].value.words[0];
-	printf("launch %s grid %u %u %u block %u %u %u shared %u stream %zu cluster %u %u %u cooperative %u:", (const char *)function, c->gx, c->gy,
-	       c->gz, c->bx, c->by, c->bz, c->shared, (size_t)c->stream, cluster[0], cluster[1], cluster[2], cooperative);
+	printf("launch %s grid %u %u %u block %u %u %u shared %u stream %zu cluster %u %u %u cooperative %u:",
+	       (const char *)function, c->gx, c->gy, c->gz, c->bx, c->by, c->bz, c->shared, (size_t)c->stream, cluster[0],
+	       cluster[1], cluster[2], cooperative);
 	if (strcmp(function, "second") == 0) {
 		printf(" %s\n", place(*(void **)arguments[0]));
 		return extra != NULL;

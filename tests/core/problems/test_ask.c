@@ -1,5 +1,5 @@
-/* core/problems/ask: a model answers what a file leaves open. Its lines are taken as if they had been typed, an unusable answer goes back
- * twice at most, and declarations by the user take precedence. */
+/* core/problems/ask: a model answers what a file leaves open. Its lines are taken as if they had been typed, an unusable answer
+ * goes back twice at most, and declarations by the user take precedence. */
 #include "core/problems/draft.h"
 
 #include <string.h>

@@ -90,8 +90,8 @@ static int64_t fixture_checkpoint(struct fixture *f, const char *context, int64_
 	return id;
 }
 
-/* As the daemon does, in one transaction: a further checkpoint on the workflow "line" with its evidence, the workflow's head and an event of
- * the job. *head becomes the checkpoint's number. */
+/* As the daemon does, in one transaction: a further checkpoint on the workflow "line" with its evidence, the workflow's head and an
+ * event of the job. *head becomes the checkpoint's number. */
 __attribute__((unused))
 static int fixture_commit(struct db *db, const char *job, int n, int64_t *head, struct err *e)
 {

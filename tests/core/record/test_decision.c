@@ -10,7 +10,8 @@
 static char *optimize(struct db *db, const char *continued)
 {
 	struct err e = ERR_INIT;
-	char *id = NULL, *request = continued ? mem_fmt("{\"checkpoint\":1,\"continue\":\"%s\"}", continued) : mem_str("{\"checkpoint\":1}");
+	char *id = NULL,
+	     *request = continued ? mem_fmt("{\"checkpoint\":1,\"continue\":\"%s\"}", continued) : mem_str("{\"checkpoint\":1}");
 	if (job_create(db, "optimize", request, &id, &e) < 0 || job_start(db, id, &e) < 0)
 		printf("# %s\n", e.text);
 	free(request);

@@ -121,7 +121,8 @@ static void *append_events(void *arg)
 	struct db *db = NULL;
 	intptr_t failures = store_take(w->store, &db, &e) < 0;
 	for (int i = 0; !failures && i < w->count; i++)
-		failures += event_append(db, w->job, &(struct event){ .kind = "progress", .progress = i + 1, .total = w->count }, NULL, &e) < 0;
+		failures += event_append(db, w->job, &(struct event){ .kind = "progress", .progress = i + 1, .total = w->count },
+					 NULL, &e) < 0;
 	store_give(db);
 	return (void *)failures;
 }
@@ -157,7 +158,8 @@ static void test_numbers(void)
 	event_since(f.db, id, 10, 5, &list, &e);
 	ok(list.count == 5 && list.at[0].seq == 11, "or only the next few");
 	event_list_fini(&list);
-	is_int(event_append(f.db, id, &(struct event){ .kind = "x", .progress = NAN, .total = NAN }, NULL, &e), 0, "a share of nothing is accepted");
+	is_int(event_append(f.db, id, &(struct event){ .kind = "x", .progress = NAN, .total = NAN }, NULL, &e), 0,
+	       "a share of nothing is accepted");
 	is_int(event_append(f.db, "jnone", &(struct event){ .kind = "x" }, NULL, &e), -ERR_NOT_FOUND, "no event without its job");
 	free(id);
 	fixture_fini(&f);

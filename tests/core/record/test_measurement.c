@@ -149,9 +149,9 @@ enum { BULK = 5000 };
 static void judge_size(struct fixture *f, int64_t checkpoint, const char *device, const char *sizes, const char *params)
 {
 	struct err e = ERR_INIT;
-	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = device, .sizes = sizes, .params = params,
-	                        .size_kind = "check", .verdict = VALIDATION_FAILED, .reason = "planted", .error = NAN, .tolerance = NAN,
-	                        .took_ns = -1 };
+	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = device, .sizes = sizes,
+				.params = params, .size_kind = "check", .verdict = VALIDATION_FAILED, .reason = "planted",
+				.error = NAN, .tolerance = NAN, .took_ns = -1 };
 	if (validation_add(f->db, &v, &e) < 0)
 		printf("# %s\n", e.text);
 }
@@ -177,7 +177,8 @@ static void test_refuted(void)
 	struct err e = ERR_INIT;
 	fixture_init(&f);
 	int64_t c = fixture_checkpoint(&f, "a", 0);
-	int64_t eight = measure(&f, c, "gpu-1", "n=64", "n=64 BX=8", 10), sixteen = measure(&f, c, "gpu-1", "n=64", "n=64 BX=16", 20);
+	int64_t eight = measure(&f, c, "gpu-1", "n=64", "n=64 BX=8", 10),
+		sixteen = measure(&f, c, "gpu-1", "n=64", "n=64 BX=16", 20);
 	struct measurement m = timing(c, "n=64", "n=64 BX=4", 2, 0);
 	measurement_add(f.db, &m, &e);
 	is_str(standing_of(&f, c, m.id), "unvalidated", "a time without evidence");
@@ -208,10 +209,11 @@ static void test_refuted(void)
 static struct comparison compared(int64_t a, int64_t b, int64_t a_evidence, int64_t b_evidence)
 {
 	static const double samples[2] = { 1, 1 };
-	return (struct comparison){ .a = a, .b = b, .library = b ? NULL : "lib", .device = "gpu-1", .sizes = "n=64", .a_params = "n=64 BX=8",
-	                            .b_params = b ? "n=64 BX=8" : NULL, .verdict = "same", .a_ns = 1, .b_ns = 1, .ratio = 1, .low = 1, .high = 1,
-	                            .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true,
-	                            .a_validation = a_evidence, .b_validation = b_evidence };
+	return (struct comparison){ .a = a, .b = b, .library = b ? NULL : "lib", .device = "gpu-1", .sizes = "n=64",
+				    .a_params = "n=64 BX=8", .b_params = b ? "n=64 BX=8" : NULL, .verdict = "same", .a_ns = 1,
+				    .b_ns = 1, .ratio = 1, .low = 1, .high = 1, .confidence = 0.95, .margin = 0.01,
+				    .samples = samples, .pairs = 1, .cold = true, .a_validation = a_evidence,
+				    .b_validation = b_evidence };
 }
 
 static void test_comparisons(void)
@@ -220,8 +222,10 @@ static void test_comparisons(void)
 	struct err e = ERR_INIT;
 	fixture_init(&f);
 	int64_t a = fixture_checkpoint(&f, "a", 0), b = fixture_checkpoint(&f, "b", a);
-	int64_t of_a = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_PASSED), of_b = judge(&f, b, "gpu-1", "n=64 BX=8", VALIDATION_PASSED);
-	int64_t elsewhere = judge(&f, b, "gpu-2", "n=64 BX=8", VALIDATION_PASSED), bad = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_FAILED);
+	int64_t of_a = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_PASSED),
+		of_b = judge(&f, b, "gpu-1", "n=64 BX=8", VALIDATION_PASSED);
+	int64_t elsewhere = judge(&f, b, "gpu-2", "n=64 BX=8", VALIDATION_PASSED),
+		bad = judge(&f, a, "gpu-1", "n=64 BX=8", VALIDATION_FAILED);
 	struct comparison c = compared(a, b, of_a, of_b);
 	is_int(comparison_add(f.db, &c, &e), 0, "a comparison with the evidence of both sides %s", e.text);
 	c = compared(a, b, of_b, of_a);

@@ -1,5 +1,5 @@
-/* core/record/query: rows by the names of their columns. A field that is added to a layout is one line: it is then in SQL, in JSON, in the
- * schema and in what a terminal shows. */
+/* core/record/query: rows by the names of their columns. A field that is added to a layout is one line: it is then in SQL, in JSON,
+ * in the schema and in what a terminal shows. */
 #include "core/record/query.h"
 
 #include <math.h>
@@ -7,7 +7,16 @@
 #include "core/record/fixture.h"
 #include "tap.h"
 
-struct row { int64_t id; char *name; double median_ns; double *samples; size_t sample_count; int64_t *parents; size_t parent_count; int64_t extra; };
+struct row {
+	int64_t id;
+	char *name;
+	double median_ns;
+	double *samples;
+	size_t sample_count;
+	int64_t *parents;
+	size_t parent_count;
+	int64_t extra;
+};
 
 #define COMMON \
 	{ LAYOUT_AT(struct row, id, ID) }, \
@@ -63,7 +72,8 @@ static void looks_up(struct db *db, const char *name)
 	while (sqlite3_step(stmt) == SQLITE_ROW)
 		buf_addf(&plan, "%s\n", (const char *)sqlite3_column_text(stmt, 3));
 	sqlite3_finalize(stmt);
-	ok(plan.len && !strstr(buf_text(&plan), "SCAN c\n") && !strstr(buf_text(&plan), "SCAN pending"), "%s finds its rows by an index", name);
+	ok(plan.len && !strstr(buf_text(&plan), "SCAN c\n") && !strstr(buf_text(&plan), "SCAN pending"),
+	   "%s finds its rows by an index", name);
 	buf_fini(&plan);
 	free(explained);
 }
@@ -75,7 +85,10 @@ int main(void)
 	struct row r;
 	int64_t id = 0;
 	fixture_init(&f);
-	query_exec_text(f.db, "CREATE TABLE planted (parents TEXT, id INTEGER PRIMARY KEY, name TEXT, extra INTEGER, median_ns REAL, samples BLOB)", &e);
+	query_exec_text(f.db,
+			"CREATE TABLE planted (parents TEXT, id INTEGER PRIMARY KEY, name TEXT, extra INTEGER, median_ns REAL, "
+			"samples BLOB)",
+			&e);
 	add(f.db, &before, &id);
 	is_int(id, 1, "the row has a number");
 	read_newest(f.db, &before, &r);
@@ -108,7 +121,8 @@ int main(void)
 	static const char *const quick[] = { "pending_of_job", "trajectory_speed", "application_pairs", "comparison_pair" };
 	for (size_t i = 0; i < MEM_COUNT(quick); i++)
 		looks_up(f.db, quick[i]);
-	is_int(query_insert(f.db, "missing", &after, &none, &e), -ERR_INTERNAL, "a table that is not there is an error: %s", e.text);
+	is_int(query_insert(f.db, "missing", &after, &none, &e), -ERR_INTERNAL, "a table that is not there is an error: %s",
+	       e.text);
 	fixture_fini(&f);
 	return tap_done();
 }

@@ -39,8 +39,17 @@ static void measure(struct fixture *f, int64_t checkpoint)
 	validation_add(f->db, &v, &e);
 	struct measurement_run r = { .checkpoint = checkpoint, .device = "gpu", .strategy = "auto", .settings = "", .planned = -1 };
 	measurement_run_begin(f->db, &r, &e);
-	struct measurement m = { .checkpoint = checkpoint, .run = r.id, .device = "gpu", .sizes = "n=1", .params = "n=1",
-	                         .status = MEASUREMENT_OK, .median_ns = 5, .min_ns = 5, .rse = 0, .cold = true, .validation = v.id };
+	struct measurement m = { .checkpoint = checkpoint,
+				 .run = r.id,
+				 .device = "gpu",
+				 .sizes = "n=1",
+				 .params = "n=1",
+				 .status = MEASUREMENT_OK,
+				 .median_ns = 5,
+				 .min_ns = 5,
+				 .rse = 0,
+				 .cold = true,
+				 .validation = v.id };
 	is_int(measurement_add(f->db, &m, &e), 0, "a validated time of checkpoint %lld%s", (long long)checkpoint, e.text);
 }
 
@@ -51,7 +60,8 @@ static char *ended_job(struct fixture *f, int events)
 	job_create(f->db, "tune", "{}", &id, &e);
 	job_start(f->db, id, &e);
 	for (int i = 0; i < events; i++)
-		event_append(f->db, id, &(struct event){ .kind = "progress", .progress = i, .total = events, .message = "working" }, NULL, &e);
+		event_append(f->db, id, &(struct event){ .kind = "progress", .progress = i, .total = events, .message = "working" },
+			     NULL, &e);
 	job_done(f->db, id, "{}", &e);
 	return id;
 }
@@ -59,8 +69,8 @@ static char *ended_job(struct fixture *f, int events)
 static void ask(struct fixture *f, const char *context, const char *transformation)
 {
 	struct err e = ERR_INIT;
-	struct exchange x = { .key = { context, transformation, 1, "device", 1 }, .model = "m", .provider = "openai", .prompt = context,
-	                      .reply = transformation, .job = "jsomebody" };
+	struct exchange x = { .key = { context, transformation, 1, "device", 1 }, .model = "m", .provider = "openai",
+			      .prompt = context, .reply = transformation, .job = "jsomebody" };
 	is_int(exchange_add(f->db, &x, &e), 0, "an exchange%s", e.text);
 }
 
@@ -140,7 +150,8 @@ int main(void)
 	workflow_delete(f.db, "mm", &e);
 	is_int(retention_apply(f.db, &none, clock_wall_ms() + 4000 * DAY_MS, &c, &e), 0, "a policy of zeros%s", e.text);
 	is_int(c.checkpoints, 0, "keeps everything");
-	is_int(retention_apply(f.db, &policy, clock_wall_ms() + 4000 * DAY_MS, &c, &e), 0, "after its workflow was deleted%s", e.text);
+	is_int(retention_apply(f.db, &policy, clock_wall_ms() + 4000 * DAY_MS, &c, &e), 0, "after its workflow was deleted%s",
+	       e.text);
 	is_int(count(&f, "SELECT count(*) FROM checkpoint"), 2, "only the tagged checkpoint and its parent stay");
 	is_int(store_check(f.db, &e), 0, "the database is whole%s", e.text);
 	is_int(retention_compact(f.db, &e), 0, "and can be compacted%s", e.text);

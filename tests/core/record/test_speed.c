@@ -12,8 +12,9 @@
 static int64_t judge(struct fixture *f, int64_t checkpoint, const char *params, enum validation_verdict verdict)
 {
 	struct err e = ERR_INIT;
-	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = "gpu", .sizes = "n=64", .params = params, .size_kind = "input",
-	                        .verdict = verdict, .error = NAN, .tolerance = NAN, .took_ns = -1 };
+	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = "gpu", .sizes = "n=64",
+				.params = params, .size_kind = "input", .verdict = verdict, .error = NAN, .tolerance = NAN,
+				.took_ns = -1 };
 	if (validation_add(f->db, &v, &e) < 0)
 		printf("# %s\n", e.text);
 	return v.id;
@@ -22,9 +23,10 @@ static int64_t judge(struct fixture *f, int64_t checkpoint, const char *params, 
 static void measure(struct fixture *f, int64_t checkpoint, const char *params, double ns)
 {
 	struct err e = ERR_INIT;
-	struct measurement m = { .checkpoint = checkpoint, .device = "gpu", .sizes = "n=64", .params = params, .status = MEASUREMENT_OK, .median_ns = ns,
-	                         .min_ns = ns, .rse = 0.01, .cold = true, .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1,
-	                         .validation = judge(f, checkpoint, params, VALIDATION_PASSED) };
+	struct measurement m = { .checkpoint = checkpoint, .device = "gpu", .sizes = "n=64", .params = params,
+				 .status = MEASUREMENT_OK, .median_ns = ns, .min_ns = ns, .rse = 0.01, .cold = true,
+				 .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1,
+				 .validation = judge(f, checkpoint, params, VALIDATION_PASSED) };
 	if (measurement_add(f->db, &m, &e) < 0)
 		printf("# %s\n", e.text);
 }
@@ -33,18 +35,37 @@ static void pair(struct fixture *f, int64_t a, const char *a_params, int64_t b, 
 {
 	static const double samples[2] = { 1, 1 };
 	struct err e = ERR_INIT;
-	struct comparison c = { .a = a, .b = b, .device = "gpu", .sizes = "n=64", .a_params = a_params, .b_params = b_params,
-	                        .verdict = ratio < 0.99 ? "faster" : ratio > 1.01 ? "slower" : "same", .a_ns = 10, .b_ns = 10 * ratio, .ratio = ratio,
-	                        .low = ratio * 0.9, .high = ratio * 1.1, .confidence = 0.95, .margin = 0.01, .samples = samples, .pairs = 1, .cold = true,
-	                        .a_start = start, .a_validation = judge(f, a, a_params, VALIDATION_PASSED), .b_validation = judge(f, b, b_params, VALIDATION_PASSED),
-	                        .load = start ? "other processes used 1.0 of 2 CPUs meanwhile" : NULL };
+	struct comparison c = { .a = a,
+				.b = b,
+				.device = "gpu",
+				.sizes = "n=64",
+				.a_params = a_params,
+				.b_params = b_params,
+				.verdict = ratio < 0.99   ? "faster"
+					   : ratio > 1.01 ? "slower"
+							  : "same",
+				.a_ns = 10,
+				.b_ns = 10 * ratio,
+				.ratio = ratio,
+				.low = ratio * 0.9,
+				.high = ratio * 1.1,
+				.confidence = 0.95,
+				.margin = 0.01,
+				.samples = samples,
+				.pairs = 1,
+				.cold = true,
+				.a_start = start,
+				.a_validation = judge(f, a, a_params, VALIDATION_PASSED),
+				.b_validation = judge(f, b, b_params, VALIDATION_PASSED),
+				.load = start ? "other processes used 1.0 of 2 CPUs meanwhile" : NULL };
 	if (comparison_add(f->db, &c, &e) < 0)
 		printf("# %s\n", e.text);
 }
 
 static struct speed speed(struct fixture *f, int64_t checkpoint, int64_t parent, const char *params)
 {
-	const struct speed_query q = { .checkpoint = checkpoint, .parent = parent, .root = 1, .device = "gpu", .sizes = "n=64", .params = params };
+	const struct speed_query q = { .checkpoint = checkpoint, .parent = parent, .root = 1, .device = "gpu", .sizes = "n=64",
+				       .params = params };
 	struct speed s;
 	speed_of(f->db, &q, &s);
 	return s;
@@ -60,13 +81,15 @@ int main(void)
 	struct fixture f;
 	char text[SPEED_TEXT];
 	fixture_init(&f);
-	int64_t root = fixture_checkpoint(&f, "root", 0), parent = fixture_checkpoint(&f, "parent", root), child = fixture_checkpoint(&f, "child", parent);
+	int64_t root = fixture_checkpoint(&f, "root", 0), parent = fixture_checkpoint(&f, "parent", root),
+		child = fixture_checkpoint(&f, "child", parent);
 	is_int(root, 1, "the baseline");
 	measure(&f, root, "n=64 BX=8", 100);
 	measure(&f, parent, "n=64 BX=8", 50);
 	measure(&f, child, "n=64 BX=16", 10);
 	struct speed s = speed(&f, child, parent, "n=64 BX=16");
-	ok(isnan(s.baseline.times) && isnan(s.start.times) && isnan(s.parent.times) && !s.compared, "medians of separate runs are never divided");
+	ok(isnan(s.baseline.times) && isnan(s.start.times) && isnan(s.parent.times) && !s.compared,
+	   "medians of separate runs are never divided");
 	is_str(speed_text(&s.baseline, text), "-", "what was not compared is a dash");
 	speed_fini(&s);
 
@@ -74,11 +97,15 @@ int main(void)
 	pair(&f, root, "n=64 BX=1", child, "n=64 BX=16", 0.25, true);
 	pair(&f, child, "n=64 BX=16", parent, "n=64 BX=8", 0.8, false);
 	s = speed(&f, child, parent, "n=64 BX=16");
-	ok(near(s.baseline.times, 2) && near(s.baseline.low, 1 / 0.55) && near(s.baseline.high, 1 / 0.45), "twice as fast as the baseline at its best, with the interval");
+	ok(near(s.baseline.times, 2) && near(s.baseline.low, 1 / 0.55) && near(s.baseline.high, 1 / 0.45),
+	   "twice as fast as the baseline at its best, with the interval");
 	ok(near(s.start.times, 4), "four times as fast as the baseline as it starts");
 	ok(near(s.parent.times, 0.8), "a pair that was timed the other way round says the same of both");
 	is_str(s.parent.verdict, "slower", "its verdict is turned, too");
-	has_str(s.compared, "2.00x (1.82-2.22) over the baseline, 4.00x (3.64-4.44) over the baseline's starting parameters, 0.80x (0.72-0.88) over its parent", "all of it in words");
+	has_str(s.compared,
+		"2.00x (1.82-2.22) over the baseline, 4.00x (3.64-4.44) over the baseline's starting parameters, 0.80x (0.72-0.88) "
+		"over its parent",
+		"all of it in words");
 	has_str(s.compared, "other processes used 1.0 of 2 CPUs meanwhile", "with what others did on a shared CPU");
 	speed_fini(&s);
 	s = speed(&f, child, parent, "n=64 BX=4");
@@ -87,7 +114,8 @@ int main(void)
 
 	measure(&f, root, "n=64 BX=32", 90);
 	s = speed(&f, child, parent, "n=64 BX=16");
-	ok(isnan(s.baseline.times) && near(s.start.times, 4), "when the baseline's best is another one, the old pair is no ratio to its best");
+	ok(isnan(s.baseline.times) && near(s.start.times, 4),
+	   "when the baseline's best is another one, the old pair is no ratio to its best");
 	speed_fini(&s);
 	judge(&f, root, "n=64 BX=1", VALIDATION_FAILED);
 	s = speed(&f, child, parent, "n=64 BX=16");

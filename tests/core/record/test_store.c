@@ -174,7 +174,8 @@ static void test_transactions(void)
 	fixture_fini(&f);
 }
 
-/* SQLite ends a transaction by itself, and whoever met that goes on all the same: what comes next is refused with the first reason. */
+/* SQLite ends a transaction by itself, and whoever met that goes on all the same: what comes next is refused with the first
+ * reason. */
 static void test_first_failure(void)
 {
 	struct fixture f;

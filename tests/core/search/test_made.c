@@ -43,7 +43,8 @@ static double score(const struct made *m, const char *strategy, int seeds, doubl
 	for (int seed = 0; seed < seeds; seed++) {
 		double *times, best = INFINITY;
 		size_t n;
-		if (simulate_run(&(struct simulate_search){ &m->space, m->times, strategy, BUDGET, (uint64_t)seed + 1000 }, &times, &n, &e) < 0)
+		if (simulate_run(&(struct simulate_search){ &m->space, m->times, strategy, BUDGET, (uint64_t)seed + 1000 }, &times,
+				 &n, &e) < 0)
 			return NAN;
 		for (size_t i = 0; i < n; i++) {
 			best = fmin(best, times[i]);

@@ -1,5 +1,5 @@
-/* What a transformation fits: conditions are read, asked of contexts and devices, and explained; every shipped sequence fits its example;
- * what is offered for a kernel leaves out what is written for others. */
+/* What a transformation fits: conditions are read, asked of contexts and devices, and explained; every shipped sequence fits its
+ * example; what is offered for a kernel leaves out what is written for others. */
 #include "core/transform/fits.h"
 #include "core/transform/library.h"
 #include "core/transform/transform.h"
@@ -12,8 +12,9 @@ static struct context *context_of(const char *front, const char *device, const c
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	char *text = mem_fmt("---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n%s---\n```cuda\n%s\n```\n```lua host\n%s\n```\n", front,
-			     device, host);
+	char *text =
+		mem_fmt("---\nkernel: k\nbackend: cuda\ninputs:\n  n: int = {64}\n%s---\n```cuda\n%s\n```\n```lua host\n%s\n```\n",
+			front, device, host);
 	if (context_parse("k.peak.md", text, &ctx, &e) < 0) {
 		printf("# %s\n", e.text);
 		exit(1);
@@ -26,7 +27,8 @@ static struct transformation *with_condition(const char *condition)
 {
 	struct err e = ERR_INIT;
 	struct transformation *t = NULL;
-	char *text = mem_fmt("---\nname: x\nsummary: s\nfits:\n  - %s\n---\n## Pass 1: A\nexpect: valid\n### device\nDo it.\n", condition);
+	char *text = mem_fmt("---\nname: x\nsummary: s\nfits:\n  - %s\n---\n## Pass 1: A\nexpect: valid\n### device\nDo it.\n",
+			     condition);
 	if (transformation_parse(text, "x.md", &t, &e) < 0)
 		printf("# %s\n", e.text);
 	free(text);
@@ -34,7 +36,8 @@ static struct transformation *with_condition(const char *condition)
 }
 
 static const char vectors[] = "  x: f16[n] = normal\n  y: out f32[n, n]\n";
-static const char host[] = "launch(\"first\", {1}, {32}, {x, y})\nlaunch(\"second\", {1}, {32}, {y})\nlaunch(\"first\", {1}, {32}, {x, y})";
+static const char host[] = "launch(\"first\", {1}, {32}, {x, y})\nlaunch(\"second\", {1}, {32}, {y})\n"
+	"launch(\"first\", {1}, {32}, {x, y})";
 
 /* Conditions on one context without a device. */
 static void test_words(void)
@@ -67,8 +70,8 @@ static void test_words(void)
 		struct transformation *t = with_condition(table[i].condition);
 		struct fits *f = fits_new(ctx, NULL);
 		int rc = t ? fits_check(f, t, NULL, 0, &e) : -1;
-		ok((rc == 0) == table[i].holds, "%s: %s %s: %s", table[i].device, table[i].condition, table[i].holds ? "holds" : "fails",
-		   e.text);
+		ok((rc == 0) == table[i].holds, "%s: %s %s: %s", table[i].device, table[i].condition,
+		   table[i].holds ? "holds" : "fails", e.text);
 		fits_free(f);
 		transformation_free(t);
 		context_free(ctx);
@@ -89,7 +92,8 @@ static void test_reasons(void)
 	fits_check(f, t, NULL, 0, &e);
 	has_str(e.text, "called rows", "a name that is missing is said");
 	transformation_free(t);
-	is_int(transformation_parse("---\nname: x\nsummary: s\nrequires:\n  - device.sm == 90\nadds:\n  T: {1, 2}\nwhere:\n  - T*U < 8\n---\n## Pass "
+	is_int(transformation_parse("---\nname: x\nsummary: s\nrequires:\n  - device.sm == 90\nadds:\n  T: {1, 2}\nwhere:\n  - T*U "
+				    "< 8\n---\n## Pass "
 				    "1: A\nexpect: valid\n### device\nD\n",
 				    "x.md", &t, &e),
 	       0, "a file without fits: parses");
@@ -101,7 +105,8 @@ static void test_reasons(void)
 	has_str(e.text, "U", "by its name");
 	transformation_free(t);
 	fits_free(f);
-	is_int(transformation_parse("---\nname: x\nsummary: s\nfits:\n  - arrays > 1\n  - rnak == 2\n---\n## Pass 1: A\nexpect: valid\n### device\nD\n",
+	is_int(transformation_parse("---\nname: x\nsummary: s\nfits:\n  - arrays > 1\n  - rnak == 2\n---\n## Pass 1: A\nexpect: "
+				    "valid\n### device\nD\n",
 				    "x.md", &t, &e),
 	       -ERR_INPUT, "a misspelt word is an error of the file");
 	has_str(e.text, "x.md:6: fits", "with its line");
@@ -190,7 +195,8 @@ static void test_shipped(void)
 	const char *applied[] = { "refactor" };
 	struct library_offers o;
 	library_offers(lib, ctx, &cpu, NULL, 0, &o);
-	ok(is_offered(&o, "refactor") && !is_offered(&o, "tb-tiling") && !is_offered(&o, "tma-load"), "a matrix product is offered refactor first");
+	ok(is_offered(&o, "refactor") && !is_offered(&o, "tb-tiling") && !is_offered(&o, "tma-load"),
+	   "a matrix product is offered refactor first");
 	ok(o.offered < o.count && o.at[o.offered].why_not && !o.at[0].why_not, "what is not offered comes behind, with its reason");
 	library_offers_fini(&o);
 	library_offers(lib, ctx, &cpu, applied, 1, &o);
@@ -198,7 +204,8 @@ static void test_shipped(void)
 	library_offers_fini(&o);
 	context_free(ctx);
 	ctx = context_of(vectors, "for (int i = 0; i < n; i++) s += x[i];", host);
-	static const char *const foreign[] = { "refactor", "tma-load", "split-precision", "attention-fuse", "warp-reduce", "tensor-core" };
+	static const char *const foreign[] = { "refactor", "tma-load", "split-precision", "attention-fuse", "warp-reduce",
+					       "tensor-core" };
 	library_offers(lib, ctx, &h200, NULL, 0, &o);
 	for (size_t i = 0; i < MEM_COUNT(foreign); i++)
 		ok(!is_offered(&o, foreign[i]), "%s is not offered for a kernel of another kind", foreign[i]);
@@ -213,7 +220,8 @@ static void test_shipped(void)
 	library_offers_screen(&o, &tools);
 	for (size_t i = 0; i < tools.count; i++)
 		for (size_t k = 0; k < tools.at[i].try_count; k++)
-			ok(is_offered(&o, tools.at[i].try[k]), "%s suggests only what may be offered: %s", tools.at[i].name, tools.at[i].try[k]);
+			ok(is_offered(&o, tools.at[i].try[k]), "%s suggests only what may be offered: %s", tools.at[i].name,
+			   tools.at[i].try[k]);
 	advice_fini(&tools);
 	library_offers_fini(&o);
 	context_free(ctx);

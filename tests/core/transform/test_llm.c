@@ -315,8 +315,9 @@ static void *cancel_later(void *flag)
 static void test_cancel(void)
 {
 	/* Half a minute until its end. */
-	static const struct fake_step slow[] = { { 200, .body = O_TEXT("a") O_TEXT("b") O_TEXT("c") O_TEXT("d") O_TEXT("e") O_TEXT("f") O_GOOD,
-	                                           .drip_ms = 400 } };
+	static const struct fake_step slow[] = {
+		{ 200, .body = O_TEXT("a") O_TEXT("b") O_TEXT("c") O_TEXT("d") O_TEXT("e") O_TEXT("f") O_GOOD, .drip_ms = 400 }
+	};
 	struct fake_llm f;
 	struct err e = ERR_INIT;
 	struct model_answer a = { 0 };

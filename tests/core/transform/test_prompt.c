@@ -55,7 +55,8 @@ static void test_first_turns(void)
 				 "llvmpipe",
 				 "shared_static): 32768 bytes" };
 	in_order(p.turns[0].text, system, MEM_COUNT(system));
-	has_str(p.turns[1].text, "# What is known of this kernel\n\n- reuse: fetched 64 times", "the user's turn has what is known of the kernel");
+	has_str(p.turns[1].text, "# What is known of this kernel\n\n- reuse: fetched 64 times",
+		"the user's turn has what is known of the kernel");
 	ok(!strstr(p.turns[0].text, "CUDA C++"), "nothing about other backends");
 	const char *user[] = { "# Transformation: refactor",
 			       "THREAD_X",
@@ -193,7 +194,8 @@ static void test_device_rules(void)
 		struct prompt p = PROMPT_INIT;
 		prompt_start(&p, t, 0, 0, ctx, &table[i].facts, NULL);
 		const char *device = strstr(p.turns[0].text, "# Device");
-		ok(device && strstr(device, table[i].has) && !strstr(device, table[i].lacks), "%s is told what is fast there", table[i].facts.arch);
+		ok(device && strstr(device, table[i].has) && !strstr(device, table[i].lacks), "%s is told what is fast there",
+		   table[i].facts.arch);
 		ok(device && strlen(device) < 2000, "in a few lines: %zu bytes", device ? strlen(device) : 0);
 		prompt_fini(&p);
 	}

@@ -123,7 +123,8 @@ static void sequence_is(struct library *lib, const char *sequence, const char *b
 		if (!t)
 			continue;
 		calls += transformation_calls(t, backend);
-		is_int(transformation_check(t, backend, (const char *const *)names, i, &e), 0, "and builds on those before it: %s", e.text);
+		is_int(transformation_check(t, backend, (const char *const *)names, i, &e), 0, "and builds on those before it: %s",
+		       e.text);
 		const char *code = transformation_insert_for(&t->passes[0].steps[0], backend);
 		if (i == 0)
 			has_str(code ? code : "", first, "the first brings what the others use");
@@ -167,13 +168,16 @@ static void test_shipped(void)
 	has_str(e.text, "nearest names: tb-tiling", "is answered with the nearest");
 	char **names;
 	size_t count;
-	static const char *const misspelt[] = { "tb-tilling", "tb_tiling", "Refactor", "model:default", "sequence:matmul-fp32-hlsl", "unroll!", "" };
+	static const char *const misspelt[] = { "tb-tilling", "tb_tiling", "Refactor", "model:default", "sequence:matmul-fp32-hlsl",
+						"unroll!", "" };
 	for (size_t i = 0; i < MEM_COUNT(misspelt); i++) {
 		e = (struct err)ERR_INIT;
-		is_int(library_find_or_text(lib, misspelt[i], &t, &e), -ERR_NOT_FOUND, "one word is a name, and '%s' is none", misspelt[i]);
+		is_int(library_find_or_text(lib, misspelt[i], &t, &e), -ERR_NOT_FOUND, "one word is a name, and '%s' is none",
+		       misspelt[i]);
 		has_str(e.text, "no transformation", "which is said");
 	}
-	static const char *const sentences[] = { "unroll the loop", "Unroll!\n", "\xe5\xb1\x95\xe5\xbc\x80\xe5\xbe\xaa\xe7\x8e\xaf" };
+	static const char *const sentences[] = { "unroll the loop", "Unroll!\n",
+						 "\xe5\xb1\x95\xe5\xbc\x80\xe5\xbe\xaa\xe7\x8e\xaf" };
 	for (size_t i = 0; i < MEM_COUNT(sentences); i++) {
 		is_int(library_find_or_text(lib, sentences[i], &t, &e), 0, "a sentence: %s %s", sentences[i], e.text);
 		transformation_free(t);
@@ -218,7 +222,8 @@ static void test_own_folder(void)
 	rmdir(folder);
 }
 
-static const char importing[] = "---\nname: uses\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```cuda import\n%s\n```\n"
+static const char importing[] = "---\nname: uses\nsummary: s\n---\n## Pass 1: a\nexpect: valid\n### macros\n```cuda import\n%s\n"
+	"```\n"
 				"### device\nx\n";
 
 static void import_is(struct library *lib, const char *folder, const char *file, int want, const char *part, const char *what)

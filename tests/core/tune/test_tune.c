@@ -29,7 +29,8 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	struct measurement_list list;
 	int64_t checkpoint = sample_checkpoint(s, ctx);
 	size_t quoted = 0, wrong = 0;
-	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a tune whose finalists are wrong at other sizes ends %s", e.text);
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "a tune whose finalists are wrong at other sizes ends %s",
+	       e.text);
 	is_int((long long)t.timed, 3, "all are right and timed at the tuned size");
 	is_int((long long)t.top_count, 1, "parameters that fail at the check: size are refuted");
 	is_int((long long)t.wrong, 2, "and they count as wrong");
@@ -42,7 +43,8 @@ static void refuted(struct sample *s, const struct context *root, const struct p
 	ok(quoted == 0 && wrong == 0, "no time of a refuted checkpoint is quoted (%zu are, %zu of them wrong)", quoted, wrong);
 	struct checkpoint c;
 	is_int(checkpoint_get(s->db, checkpoint, &c, &e), 0, "the checkpoint is there");
-	ok(c.status == CHECKPOINT_FAILED && c.note && strstr(c.note, "n=17 BX=16"), "one wrong configuration refutes it, and is named: %s", c.note ? c.note : "");
+	ok(c.status == CHECKPOINT_FAILED && c.note && strstr(c.note, "n=17 BX=16"),
+	   "one wrong configuration refutes it, and is named: %s", c.note ? c.note : "");
 	checkpoint_fini(&c);
 	measurement_list_fini(&list);
 	tune_result_fini(&t);
@@ -59,7 +61,8 @@ static bool possible(struct sample *s, const char *precision, const struct param
 	facts.peak_f32 = facts.peak_tensor_tf32 = 1000;
 	facts.peak_tensor_f16 = 1e18;
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &facts, .size = size, .budget = 2, .seed = 3, .finalists = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &facts, .size = size, .budget = 2, .seed = 3,
+				  .finalists = 1 };
 	struct tune_result t = { 0 };
 	struct err e = ERR_INIT;
 	int64_t checkpoint = sample_checkpoint(s, ctx);
@@ -95,7 +98,8 @@ int main(int argc, char **argv)
 	params_set_int(size, "n", false, 64);
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	struct eval ev = { .pool = s.pool, .references = s.references, .progress = note_progress, .progress_arg = last };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = 5, .seed = 3, .finalists = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = 5, .seed = 3,
+				  .finalists = 1 };
 	struct tune_result t = { 0 };
 	int rc = tune_run(&ev, &q, s.db, checkpoint, NULL, &t, &e);
 	if (rc < 0)

@@ -1,6 +1,7 @@
-/* core/tune/tune where times are given, by a worker without compiler and device: what is far slower than the best is given up after its
- * first samples and never leads; where the best stand so close that the search cannot tell them apart, they are timed again before three of them are
- * validated; finalists that stand close together race in pairs, and a pair decides, not the figure before. */
+/* core/tune/tune where times are given, by a worker without compiler and device: what is far slower than the best is given up after
+ * its first samples and never leads; where the best stand so close that the search cannot tell them apart, they are timed again
+ * before three of them are validated; finalists that stand close together race in pairs, and a pair decides, not the figure
+ * before. */
 #include "core/tune/tune.h"
 
 #include "bench/fake_worker.h"
@@ -11,8 +12,10 @@
 enum { POINTS = 40, SLOW_FROM = 20 };
 
 /* What the worker's pairs say, by $PEAKD_TEST_RACE. */
-enum { SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE, TWO_SIZES, FIRST_SPOILT, FIRST_CRASHES, FIRST_CRASHES_LATER,
-       DRIFTS, DRIFTS_ON };
+enum {
+	SECOND_WINS, THIRD_WOULD_WIN, NOBODY_WINS, CLOSE_TOGETHER, FEW_CLOSE, TWO_SIZES, FIRST_SPOILT, FIRST_CRASHES,
+	FIRST_CRASHES_LATER, DRIFTS, DRIFTS_ON
+};
 
 /* Of those that the search cannot tell apart the fastest when timed as a quoted figure is. */
 enum { CLOSE = 12, CLOSE_BEST = 9 };
@@ -23,8 +26,8 @@ static int x_of(const char *defines)
 	return at ? atoi(at + 2) : 0;
 }
 
-/* TWO_SIZES: the first takes 2 and 1 ms, those that come next are 5 % faster at what is worst, the others twice as fast at one size and twice as slow
- * at the other. */
+/* TWO_SIZES: the first takes 2 and 1 ms, those that come next are 5 % faster at what is worst, the others twice as fast at one size
+ * and twice as slow at the other. */
 static uint64_t time_at(int x, bool large)
 {
 	if (x == 1)
@@ -34,16 +37,18 @@ static uint64_t time_at(int x, bool large)
 	return large ? 2000000 : 1000000;
 }
 
-/* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees 1 to CLOSE
- * rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their caches are cold in another way).
- * FEW_CLOSE: as many of them as are validated anyway. DRIFTS: three are within a percent, the first is the fastest of each pair, and the device grows
- * slower by 2 % with each of the first three pairs; DRIFTS_ON: with each pair. */
+/* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees
+ * 1 to CLOSE rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their
+ * caches are cold in another way). FEW_CLOSE: as many of them as are validated anyway. DRIFTS: three are within a percent, the
+ * first is the fastest of each pair, and the device grows slower by 2 % with each of the first three pairs; DRIFTS_ON: with each
+ * pair. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {
 	int x = x_of(defines), race = atoi(getenv("PEAKD_TEST_RACE"));
 	if ((race == DRIFTS || race == DRIFTS_ON) && x <= 3)
 		return how != FAKE_PAIRED ? 1000000 + (uint64_t)x * 1000
-		                          : (1000000 + (uint64_t)x * 5000) * (100 + 2 * (race == DRIFTS && fake_pairs > 3 ? 3 : fake_pairs)) / 100;
+					  : (1000000 + (uint64_t)x * 5000) *
+						    (100 + 2 * (race == DRIFTS && fake_pairs > 3 ? 3 : fake_pairs)) / 100;
 	if (race == TWO_SIZES)
 		return time_at(x, strstr(defines, "at 128") != NULL);
 	int close = race == CLOSE_TOGETHER ? CLOSE : race == FEW_CLOSE ? 3 : 0;
@@ -66,7 +71,8 @@ static struct context *context_for(const char *backend)
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
 	char *text = mem_fmt("---\nkernel: k\nbackend: %s\ninputs:\n  n: int = {64, 128}\n  A: f32[n] = random\n  C: out f32[64]\n"
-	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```%s\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+	                  "tune:\n  X: i for i = 1,40\nflops: 2*n^3\n---\n```%s\n[numthreads(64, 1, 1)]\n"
+	                  "void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
 	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", backend, backend);
 	if (context_parse("finalists", text, &ctx, &e) < 0)
 		printf("# %s\n", e.text);
@@ -88,23 +94,24 @@ static void begin(struct sample *s, int race)
 	sample_init(s);
 }
 
-static int run_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up, struct tune_result *ret_result,
-                  struct err *e)
+static int run_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up,
+		  struct tune_result *ret_result, struct err *e)
 {
 	struct params *size = params_new(), *also = params_new();
 	params_set_int(size, "n", false, 64);
 	params_set_int(also, "n", false, 128);
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = &also, .also_count = sizes - 1,
-	                          .budget = POINTS, .strategy = "exhaustive", .seed = 1, .give_up = give_up, .worst = true };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = &also,
+				  .also_count = sizes - 1, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
+				  .give_up = give_up, .worst = true };
 	int rc = tune_run(&ev, &q, s->db, checkpoint, "finalists", ret_result, e);
 	params_free(size);
 	params_free(also);
 	return rc;
 }
 
-static void tune_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up, struct measurement_list *ret_rows,
-                    struct tune_result *ret_result)
+static void tune_of(struct sample *s, int64_t checkpoint, const struct context *ctx, size_t sizes, double give_up,
+		    struct measurement_list *ret_rows, struct tune_result *ret_result)
 {
 	struct err e = ERR_INIT;
 	struct measurement_query mq = { .checkpoint = checkpoint };
@@ -119,7 +126,8 @@ static bool is_spoilt(const char *defines)
 	return atoi(getenv("PEAKD_TEST_RACE")) == FIRST_SPOILT && x_of(defines) == 1;
 }
 
-/* FIRST_CRASHES: what races first kills the worker, which holds two then, when it is checked before the pairs; FIRST_CRASHES_LATER: after them. */
+/* FIRST_CRASHES: what races first kills the worker, which holds two then, when it is checked before the pairs; FIRST_CRASHES_LATER:
+ * after them. */
 static bool is_gone(unsigned device, enum wire_type type, unsigned count)
 {
 	static unsigned raced;
@@ -176,8 +184,8 @@ static void hopeless(void)
 	tuned(NOBODY_WINS, 1, 0, &rows, &t);
 	struct given_up g = given_up(&rows, 1.6);
 	/* The device may be handed one more before it hears of the first times. */
-	ok(g.count >= 10 && g.count <= POINTS - SLOW_FROM + 1, "of %d three times slower than the best %zu are given up", POINTS - SLOW_FROM + 1,
-	   g.count);
+	ok(g.count >= 10 && g.count <= POINTS - SLOW_FROM + 1, "of %d three times slower than the best %zu are given up",
+	   POINTS - SLOW_FROM + 1, g.count);
 	is_int(g.early, 0, "and nothing near it");
 	is_int(g.samples, FAKE_SAMPLES * g.count, "they are given up after the first samples");
 	ok(t.tried == POINTS && t.timed == POINTS, "all of them count as tried and timed");
@@ -228,9 +236,12 @@ static void races(void)
 		struct tune_result t = { 0 };
 		tuned(cases[i].race, 1, 0, &rows, &t);
 		is_int(winner(&t), cases[i].winner, "%s", cases[i].why);
-		size_t out = cases[i].race == FIRST_SPOILT || cases[i].race == FIRST_CRASHES || cases[i].race == FIRST_CRASHES_LATER;
-		is_int(least_of(&rows), out ? 0 : cases[i].winner, "and the record's fastest is the answer's, or nothing where one is wrong");
-		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10, "the winner is validated and has a quoted figure's samples (%zu)", t.top_count);
+		size_t out =
+			cases[i].race == FIRST_SPOILT || cases[i].race == FIRST_CRASHES || cases[i].race == FIRST_CRASHES_LATER;
+		is_int(least_of(&rows), out ? 0 : cases[i].winner,
+		       "and the record's fastest is the answer's, or nothing where one is wrong");
+		ok(t.top_count == 3 - out && t.top[0].validation > 0 && t.top[0].samples >= 10,
+		   "the winner is validated and has a quoted figure's samples (%zu)", t.top_count);
 		ok(t.wrong + t.broken == out, "what could not be built is counted (%zu)", t.wrong + t.broken);
 		measurement_list_fini(&rows);
 		tune_result_fini(&t);
@@ -256,7 +267,8 @@ static size_t timed_again(const struct measurement_list *rows)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < rows->count; i++)
-		n += rows->at[i].message && strcmp(rows->at[i].message, "timed again, not validated") == 0 && rows->at[i].validation == 0;
+		n += rows->at[i].message && strcmp(rows->at[i].message, "timed again, not validated") == 0 &&
+		     rows->at[i].validation == 0;
 	return n;
 }
 
@@ -265,7 +277,8 @@ static void close_together(void)
 	struct measurement_list rows;
 	struct tune_result t = { 0 };
 	tuned(CLOSE_TOGETHER, 1, 0, &rows, &t);
-	is_int(winner(&t), CLOSE_BEST, "of %d within 2 %% in the search the fastest is found, though the search had it %dth", CLOSE, CLOSE_BEST);
+	is_int(winner(&t), CLOSE_BEST, "of %d within 2 %% in the search the fastest is found, though the search had it %dth", CLOSE,
+	       CLOSE_BEST);
 	is_int(timed_again(&rows), CLOSE, "all that are too close to tell apart are timed again, without evidence");
 	ok(t.top_count == 3 && t.top[0].validation > 0, "three finalists are validated");
 	measurement_list_fini(&rows);
@@ -298,14 +311,18 @@ static void cancelled(void)
 	struct context *ctx = context_of();
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
-	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at, .progress_arg = &stop };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
-	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "finalists", &t, &e), -ERR_CANCELLED, "a tune is cancelled while finalists are timed again");
+	struct eval ev = { .pool = s.pool, .references = s.references, .cancel = &stop.cancel, .progress = stop_at,
+			   .progress_arg = &stop };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS,
+				  .strategy = "exhaustive", .seed = 1 };
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "finalists", &t, &e), -ERR_CANCELLED,
+	       "a tune is cancelled while finalists are timed again");
 	size_t falls = 0;
 	for (size_t i = 1; i < t.top_count; i++)
 		falls += t.top[i].value < t.top[i - 1].value;
 	ok(t.top_count == TUNE_TOP && winner(&t) == 1 && falls == 0 && t.top[0].value > 1000000 && t.top[0].validation == 0,
-	   "the cancelled tune has the search's fastest, not validated (%zu, the first %lld with %.0f)", t.top_count, winner(&t), t.top_count ? t.top[0].value : 0);
+	   "the cancelled tune has the search's fastest, not validated (%zu, the first %lld with %.0f)", t.top_count, winner(&t),
+	   t.top_count ? t.top[0].value : 0);
 	tune_result_fini(&t);
 	params_free(size);
 	context_free(ctx);
@@ -324,9 +341,10 @@ static void many_leaders(void)
 	params_set_int(size, "n", false, 64);
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
-	                          .finalists = TUNE_TOP };
-	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with the most finalists it may have ends %s", e.text);
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS,
+				  .strategy = "exhaustive", .seed = 1, .finalists = TUNE_TOP };
+	is_int(tune_run(&ev, &q, s.db, checkpoint, "most", &t, &e), 0, "a tune with the most finalists it may have ends %s",
+	       e.text);
 	is_int((long long)t.top_count, TUNE_TOP, "all finalists are validated");
 	tune_result_fini(&t);
 	q.finalists = TUNE_TOP + 1;
@@ -389,13 +407,15 @@ static void cut_off(void)
 {
 	struct scene c;
 	scene_init(&c, CLOSE_TOGETHER, 1);
-	cut(&c, "DELETE FROM measurement WHERE message LIKE 'finalist%';"
-	    "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE message LIKE 'timed again%' ORDER BY id DESC LIMIT 4)",
+	cut(&c,
+	    "DELETE FROM measurement WHERE message LIKE 'finalist%';"
+	    "DELETE FROM measurement WHERE id IN (SELECT id FROM measurement WHERE message LIKE 'timed again%' ORDER BY id DESC "
+	    "LIMIT 4)",
 	    "before the last four were timed again");
 	go_on(&c);
 	is_int(winner(&c.t), CLOSE_BEST, "the resumed tune has the same winner");
-	ok(timed_again(&c.rows) == CLOSE && c.t.resumed == POINTS, "each is timed again once (%zu of %d), %zu of %d known", timed_again(&c.rows), CLOSE,
-	   c.t.resumed, POINTS);
+	ok(timed_again(&c.rows) == CLOSE && c.t.resumed == POINTS, "each is timed again once (%zu of %d), %zu of %d known",
+	   timed_again(&c.rows), CLOSE, c.t.resumed, POINTS);
 	scene_fini(&c);
 }
 
@@ -412,7 +432,8 @@ static void one_refused(int race, size_t again)
 	FILE *mark = fopen(file, "w");
 	ok(mark && fclose(mark) == 0, "a finalist cannot be built any more");
 	go_on(&c);
-	ok(c.t.top_count == 3 && c.t.refused == 1, "three others are validated (%zu), and it counts as refused (%zu)", c.t.top_count, c.t.refused);
+	ok(c.t.top_count == 3 && c.t.refused == 1, "three others are validated (%zu), and it counts as refused (%zu)",
+	   c.t.top_count, c.t.refused);
 	is_int(timed_again(&c.rows), again, "all that could be built are timed again where that is due");
 	scene_fini(&c);
 	unlink(file);
@@ -424,12 +445,15 @@ static void worst_ratio(void)
 {
 	struct scene c;
 	scene_init(&c, TWO_SIZES, 2);
-	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM, "with the worst ratio the best at its worst size wins (%lld)", winner(&c.t));
-	cut(&c, "DELETE FROM measurement WHERE message NOT LIKE 'search%';"
-	    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20", "in the midst of its search");
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM, "with the worst ratio the best at its worst size wins (%lld)",
+	   winner(&c.t));
+	cut(&c,
+	    "DELETE FROM measurement WHERE message NOT LIKE 'search%';"
+	    "DELETE FROM measurement WHERE CAST(substr(params, instr(params, 'X=') + 2) AS INTEGER) > 20",
+	    "in the midst of its search");
 	go_on(&c);
-	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM && c.t.resumed > 0, "the resumed tune has the same winner (%lld, %zu known)", winner(&c.t),
-	   c.t.resumed);
+	ok(winner(&c.t) > 1 && winner(&c.t) <= SLOW_FROM && c.t.resumed > 0,
+	   "the resumed tune has the same winner (%lld, %zu known)", winner(&c.t), c.t.resumed);
 	scene_fini(&c);
 }
 
@@ -445,7 +469,8 @@ static void impossible(void)
 	int64_t checkpoint = sample_checkpoint(&s, ctx);
 	is_int(run_of(&s, checkpoint, ctx, 1, 0, &t, &e), 0, "times that the hardware can reach at one size %s", e.text);
 	tune_result_fini(&t);
-	is_int(run_of(&s, checkpoint, ctx, 2, 0, &t, &e), -ERR_WRONG, "times that are impossible at one of two sizes end a tune over both");
+	is_int(run_of(&s, checkpoint, ctx, 2, 0, &t, &e), -ERR_WRONG,
+	       "times that are impossible at one of two sizes end a tune over both");
 	has_str(e.text, "faster than the hardware can be", "the error says why");
 	context_free(ctx);
 	sample_fini(&s);
@@ -468,11 +493,12 @@ static void weighed(void)
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS, .strategy = "exhaustive", .seed = 1,
-	                          .objective = "energy" };
-	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0, "a finalist that kills its worker while its energy is measured %s", e.text);
-	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9, "the others keep their figures: %zu, the best %g J", t.top_count,
-	   t.top_count ? t.top[0].value : 0);
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s.facts, .size = size, .budget = POINTS,
+				  .strategy = "exhaustive", .seed = 1, .objective = "energy" };
+	is_int(tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "weighed", &t, &e), 0,
+	       "a finalist that kills its worker while its energy is measured %s", e.text);
+	ok(winner(&t) == 2 && t.top_count == 3 && fabs(t.top[0].value / 1.01 - 1) < 1e-9,
+	   "the others keep their figures: %zu, the best %g J", t.top_count, t.top_count ? t.top[0].value : 0);
 	is_int((long long)t.broken, 1, "and it is counted");
 	tune_result_fini(&t);
 	params_free(size);

@@ -1,5 +1,6 @@
-/* core/tune/tune on one device and on two of them, by a worker without compiler and device: a device on which no worker can be started any more is
- * left, what it was given goes to the other one, and where there is no other the tune ends with that instead of calling all configurations wrong. */
+/* core/tune/tune on one device and on two of them, by a worker without compiler and device: a device on which no worker can be
+ * started any more is left, what it was given goes to the other one, and where there is no other the tune ends with that instead of
+ * calling all configurations wrong. */
 #include "core/tune/tune.h"
 
 #include <stddef.h>
@@ -14,9 +15,9 @@
 
 enum { POINTS = 40, IN_SEARCH = 6, IN_PLAYOFF = POINTS + 5 };
 
-/* $PEAKD_TEST_GONE: "DEVICE TYPE COUNT FILE BACK": once, at that request, that device is gone, until there is something in the file that there is from
- * then on; with BACK that is so at once, so that only the worker is gone. Another device waits at that request until it has come to that: threads may
- * be served as they will, that one gets as many. */
+/* $PEAKD_TEST_GONE: "DEVICE TYPE COUNT FILE BACK": once, at that request, that device is gone, until there is something in the file
+ * that there is from then on; with BACK that is so at once, so that only the worker is gone. Another device waits at that request
+ * until it has come to that: threads may be served as they will, that one gets as many. */
 static bool gone(unsigned device, enum wire_type type, unsigned count)
 {
 	char file[256];
@@ -49,9 +50,12 @@ static struct context *context_of(void)
 {
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
-	if (context_parse("devices", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\n"
-	                  "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
-	                  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e) < 0)
+	if (context_parse("devices",
+			  "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\n"
+			  "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\n"
+			  "void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+			  "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n",
+			  &ctx, &e) < 0)
 		printf("# %s\n", e.text);
 	return ctx;
 }
@@ -87,8 +91,8 @@ static void scene_fini(struct scene *c)
 static int tune(struct scene *c, size_t devices, double device_seconds, struct tune_result *ret_result, struct err *e)
 {
 	struct eval ev = { .pool = c->s.pool, .references = c->s.references };
-	struct tune_request q = { .ctx = c->ctx, .baseline = c->ctx, .facts = c->facts, .device_count = devices, .size = c->size, .budget = POINTS,
-	                          .device_seconds = device_seconds, .strategy = "exhaustive", .seed = 1 };
+	struct tune_request q = { .ctx = c->ctx, .baseline = c->ctx, .facts = c->facts, .device_count = devices, .size = c->size,
+				  .budget = POINTS, .device_seconds = device_seconds, .strategy = "exhaustive", .seed = 1 };
 	return tune_run(&ev, &q, c->s.db, c->checkpoint, "devices", ret_result, e);
 }
 
@@ -124,7 +128,8 @@ static void shared(void)
 	struct err e = ERR_INIT;
 	scene_init(&c);
 	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune on both %s", e.text);
-	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "all are tried once (%zu), and three are validated (%zu)", t.tried, t.top_count);
+	ok(t.tried == POINTS && t.timed == POINTS && t.top_count == 3, "all are tried once (%zu), and three are validated (%zu)",
+	   t.tried, t.top_count);
 	tune_result_fini(&t);
 	scene_fini(&c);
 }
@@ -138,8 +143,9 @@ static void out_of_time(void)
 	scene_init(&c);
 	is_int(tune(&c, 2, 0.2, &t, &e), 0, "a tune with a budget of device time %s", e.text);
 	ok(t.tried > 0 && t.tried < POINTS, "the budget was over before all were tried (%zu)", t.tried);
-	ok(t.device_ns >= (int64_t)t.tried * 100000000 && t.device_lasted_ns > t.device_ns, "the result tells where the devices' time went: %lld of %lld ms",
-	   (long long)t.device_ns / 1000000, (long long)t.device_lasted_ns / 1000000);
+	ok(t.device_ns >= (int64_t)t.tried * 100000000 && t.device_lasted_ns > t.device_ns,
+	   "the result tells where the devices' time went: %lld of %lld ms", (long long)t.device_ns / 1000000,
+	   (long long)t.device_lasted_ns / 1000000);
 	tune_result_fini(&t);
 	scene_fini(&c);
 	setenv("PEAKD_BENCH_FAKE", "0 1000 2", 1);
@@ -167,8 +173,8 @@ static void one_of_two_goes(unsigned device, enum wire_type type)
 	is_int(tune(&c, 2, 0, &t, &e), 0, "a tune that loses its %s device %s", device ? "second" : "first", e.text);
 	size_t broken = type == WIRE_EXECUTE;
 	is_int(access(file, F_OK), 0, "the device was lost");
-	ok(t.tried == POINTS && t.timed == POINTS - broken && t.broken == broken, "the other device tries all (%zu), and only what ran counts as broken (%zu)",
-	   t.timed, t.broken);
+	ok(t.tried == POINTS && t.timed == POINTS - broken && t.broken == broken,
+	   "the other device tries all (%zu), and only what ran counts as broken (%zu)", t.timed, t.broken);
 	const char *other = c.facts[device == 0].uuid;
 	ok(t.top_count == 3 && quotable(&c, other) == 3, "finalists are validated on the other device (%zu)", quotable(&c, other));
 	tune_result_fini(&t);
@@ -184,7 +190,8 @@ static void all_go(enum wire_type type, unsigned count)
 	char file[32];
 	will_go(0, type, count, false, file);
 	scene_init(&c);
-	is_int(tune(&c, 1, 0, &t, &e), count == IN_SEARCH ? -ERR_CRASH : -ERR_IO, "a tune that loses its only device %s ends", count == IN_SEARCH ? "in the search" : "behind it");
+	is_int(tune(&c, 1, 0, &t, &e), count == IN_SEARCH ? -ERR_CRASH : -ERR_IO, "a tune that loses its only device %s ends",
+	       count == IN_SEARCH ? "in the search" : "behind it");
 	has_str(e.text, count == IN_SEARCH ? "no device is left" : "opening hlsl:0", "and says so");
 	size_t ran = type == WIRE_EXECUTE && count == IN_SEARCH;
 	is_int((long long)crashed(&c), (long long)ran, "a configuration that had not run does not count as crashed");
@@ -192,7 +199,8 @@ static void all_go(enum wire_type type, unsigned count)
 	ok(there && fputs("back", there) > 0 && fclose(there) == 0, "the device comes back");
 	e = (struct err)ERR_INIT;
 	is_int(tune(&c, 1, 0, &t, &e), 0, "the tune resumes when the device is back %s", e.text);
-	ok(t.tried == POINTS && t.timed == POINTS - ran && t.resumed > 0, "a resumed tune tries what is left (%zu timed, %zu known)", t.timed, t.resumed);
+	ok(t.tried == POINTS && t.timed == POINTS - ran && t.resumed > 0,
+	   "a resumed tune tries what is left (%zu timed, %zu known)", t.timed, t.resumed);
 	tune_result_fini(&t);
 	scene_fini(&c);
 	unlink(file);

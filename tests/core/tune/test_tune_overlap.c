@@ -1,6 +1,6 @@
-/* core/tune/tune: compilers and devices work at the same time, by a worker without compiler and device whose answers wait for each other. Nothing
- * is timed: a tune in which one waits for the other where it need not would come to a stop here. What overlap brings in time is what bench/tune
- * measures. */
+/* core/tune/tune: compilers and devices work at the same time, by a worker without compiler and device whose answers wait for each
+ * other. Nothing is timed: a tune in which one waits for the other where it need not would come to a stop here. What overlap brings
+ * in time is what bench/tune measures. */
 #include "core/tune/tune.h"
 
 #include <fcntl.h>
@@ -10,7 +10,11 @@
 #include "bench/fake_worker.h"
 #include "core/sample.h"
 
-enum { POINTS = 40, LANES = 2 /* of sample_init's pool */, BOTH = 15 /* configurations on each device that meet one on the other */ };
+enum {
+	POINTS = 40,
+	LANES = 2 /* of sample_init's pool */,
+	BOTH = 15 /* configurations on each device that meet one on the other */
+};
 
 /* What all workers see: a file that they map. */
 struct board {
@@ -41,8 +45,8 @@ static void wait_until(bool (*holds)(unsigned number), unsigned number)
 	}
 }
 
-/* Compilers of the round behind the next one wait for the device, which has to go on with what is compiled while none of them ends. Before its first
- * configuration it needs a compiler itself, for the reference. */
+/* Compilers of the round behind the next one wait for the device, which has to go on with what is compiled while none of them ends.
+ * Before its first configuration it needs a compiler itself, for the reference. */
 static bool device_came_along(unsigned number)
 {
 	return board->on_device[0] == 0 || board->measured + LANES >= number / LANES * LANES;
@@ -100,15 +104,20 @@ static void overlaps(size_t devices)
 	memset(board, 0, sizeof *board);
 	board->pairwise = devices == 2;
 	sample_init(&s);
-	is_int(context_parse("overlap", "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\n"
-	                     "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
-	                     "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n```\n", &ctx, &e), 0, "a context of %d points %s", POINTS, e.text);
+	is_int(context_parse("overlap",
+			     "---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64}\n  A: f32[64] = random\n  C: out f32[64]\n"
+			     "tune:\n  X: i for i = 1,40\n---\n```hlsl\n[numthreads(64, 1, 1)]\n"
+			     "void k(uint3 id : SV_DispatchThreadID) { C[id.x] = X; }\n"
+			     "```\n```lua host\nlaunch(\"k\", {1}, {64}, {A, C, n})\n"
+			     "```\n",
+			     &ctx, &e),
+	       0, "a context of %d points %s", POINTS, e.text);
 	is_int(pool_device_set(s.pool, "hlsl:all", &facts, &count, &e), 0, "devices %s", e.text);
 	struct params *size = params_new();
 	params_set_int(size, "n", false, 64);
 	struct eval ev = { .pool = s.pool, .references = s.references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = facts, .device_count = devices, .size = size, .budget = POINTS,
-	                          .strategy = "exhaustive", .seed = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = facts, .device_count = devices, .size = size,
+				  .budget = POINTS, .strategy = "exhaustive", .seed = 1 };
 	int rc = tune_run(&ev, &q, s.db, sample_checkpoint(&s, ctx), "overlap", &t, &e);
 	is_int(rc, 0, "a tune on %zu of them %s", devices, e.text);
 	ok(rc == 0 && t.tried == POINTS && t.timed == POINTS && board->measured == POINTS, "all points are tried and timed once");

@@ -1,5 +1,5 @@
-/* core/tune/tune when it is disturbed: killed at random moments it goes on and measures nothing twice; cancelled it answers within a
- * second with what it has; two tunes on one device take turns. Also several sizes at once and other objectives. */
+/* core/tune/tune when it is disturbed: killed at random moments it goes on and measures nothing twice; cancelled it answers within
+ * a second with what it has; two tunes on one device take turns. Also several sizes at once and other objectives. */
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -18,17 +18,20 @@ enum { BUDGET = 14, KILLS = 4, MOST_OF_A_LIFE = 8, LOTS = 40 };
 
 extern char **environ;
 
-/* No blocks of a few threads: lavapipe allocates for each, which the address sanitizer makes gigabytes of, and a worker that has them takes
- * more than a second to be killed. */
+/* No blocks of a few threads: lavapipe allocates for each, which the address sanitizer makes gigabytes of, and a worker that has
+ * them takes more than a second to be killed. */
 static struct context *many(void)
 {
 	static const char text[] =
-		"---\nkernel: matmul\nbackend: hlsl\ninputs:\n  n: int = {64, 96}\n  A: f32[n, n] = random\n  B: f32[n, n] = random\n"
-		"  C: out f32[n, n]\ntune:\n  BX: {8, 16, 24, 32, 48, 64}\n  BY: {2, 4, 6, 8, 12, 16}\n  U: {1, 2, 4}\nwhere:\n  - BX*BY <= 256\n"
+		"---\nkernel: matmul\nbackend: hlsl\ninputs:\n  n: int = {64, 96}\n  A: f32[n, n] = random\n"
+		"  B: f32[n, n] = random\n"
+		"  C: out f32[n, n]\ntune:\n  BX: {8, 16, 24, 32, 48, 64}\n  BY: {2, 4, 6, 8, 12, 16}\n  U: {1, 2, 4}\nwhere:\n"
+		"  - BX*BY <= 256\n"
 		"flops: 2*n^3\n---\n```hlsl\n[numthreads(BX, BY, 1)]\nvoid matmul(uint3 id : SV_DispatchThreadID) {\n"
 		"  int row = id.y, col = id.x;\n  if (row >= n || col >= n) return;\n  float acc = 0;\n"
 		"  for (int k = 0; k < n; k += U)\n    for (int u = 0; u < U; u++)\n      acc += A[row*n+k+u]*B[(k+u)*n+col];\n"
-		"  C[row*n + col] = acc;\n}\n```\n```lua host\nlaunch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,n})\n```\n";
+		"  C[row*n + col] = acc;\n}\n```\n```lua host\nlaunch(\"matmul\", {cdiv(n,BX), cdiv(n,BY)}, {BX,BY}, {A,B,C,n})\n"
+		"```\n";
 	struct err e = ERR_INIT;
 	struct context *ctx = NULL;
 	if (context_parse("many", text, &ctx, &e) < 0)
@@ -80,8 +83,8 @@ static void run_piece(struct piece *p)
 	struct params *size = size_of(64);
 	struct eval ev = { .pool = p->s->pool, .references = p->s->references, .cancel = p->cancel, .progress = p->progress,
 	                   .progress_arg = p->progress_arg };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget, .seed = p->seed ? p->seed : 5,
-	                          .finalists = 2, .resume = p->resume };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &p->s->facts, .size = size, .budget = p->budget,
+				  .seed = p->seed ? p->seed : 5, .finalists = 2, .resume = p->resume };
 	p->e = (struct err)ERR_INIT;
 	p->rc = tune_run(&ev, &q, p->db, p->checkpoint, p->job, &p->result, &p->e);
 	if (p->rc < 0 && p->rc != -ERR_CANCELLED)
@@ -110,7 +113,8 @@ static void *run_thread(void *piece)
 
 /* --- killed --------------------------------------------------------------------------------------------------------------- */
 
-/* Records no more from its second report on: what is killed leaves something to do, however late that is. Compilers and device go on. */
+/* Records no more from its second report on: what is killed leaves something to do, however late that is. Compilers and device go
+ * on. */
 static void stay(void *arg, double done, double total, const char *message)
 {
 	size_t tried;
@@ -132,8 +136,8 @@ static int child(const char *what, const char *path, const char *checkpoint)
 	struct err e = ERR_INIT;
 	struct store *store;
 	int reports = 0;
-	struct piece p = { .s = &s, .checkpoint = atoll(checkpoint), .job = "killed", .budget = BUDGET, .progress = strcmp(what, "stay") == 0 ? stay : NULL,
-	                   .progress_arg = &reports };
+	struct piece p = { .s = &s, .checkpoint = atoll(checkpoint), .job = "killed", .budget = BUDGET,
+			   .progress = strcmp(what, "stay") == 0 ? stay : NULL, .progress_arg = &reports };
 	if (pool_device(s.pool, "hlsl:0", &s.facts, &e) < 0 || store_open(path, &store, &e) < 0 || store_take(store, &p.db, &e) < 0)
 		return 1;
 	run_piece(&p);
@@ -197,7 +201,8 @@ static void taken_over(struct sample *s, int64_t checkpoint, const struct tune_r
 	size_t twice, rows = search_rows(s->db, checkpoint, &twice);
 	struct piece p = { .s = s, .db = s->db, .checkpoint = checkpoint, .job = "another", .budget = BUDGET + 5, .resume = true };
 	run_piece(&p);
-	ok(p.rc == 0 && p.result.known && p.result.run == before->run, "another job that resumes finds the run, whatever its budget");
+	ok(p.rc == 0 && p.result.known && p.result.run == before->run,
+	   "another job that resumes finds the run, whatever its budget");
 	ok(p.result.top_count == before->top_count && params_equal(p.result.top[0].params, before->top[0].params) &&
 	   p.result.top[0].median_ns == before->top[0].median_ns && p.result.top[0].validation == before->top[0].validation,
 	   "and says the same");
@@ -279,7 +284,8 @@ static void cancelled(struct sample *s)
 	struct third third = { .reached = false };
 	size_t twice;
 	pthread_t thread;
-	struct piece p = { .s = s, .job = "cancelled", .budget = LOTS, .cancel = &third.cancel, .progress = reach_third, .progress_arg = &third };
+	struct piece p = { .s = s, .job = "cancelled", .budget = LOTS, .cancel = &third.cancel, .progress = reach_third,
+			   .progress_arg = &third };
 	p.checkpoint = checkpoint_by(s, "cancelled");
 	pthread_create(&thread, NULL, run_thread, &p);
 	for (int i = 0; i < 120000 && !third.reached; i++)
@@ -332,7 +338,8 @@ static void turns(struct sample *s)
 	int64_t last = 0;
 	for (int i = 0; i < 2; i++) {
 		const char *name = i ? "second" : "first";
-		p[i] = (struct piece){ .s = s, .job = name, .budget = BUDGET, .checkpoint = checkpoint_by(s, name), .progress = stand_in_line };
+		p[i] = (struct piece){ .s = s, .job = name, .budget = BUDGET, .checkpoint = checkpoint_by(s, name),
+				       .progress = stand_in_line };
 	}
 	for (int i = 0; i < 2; i++)
 		pthread_create(&threads[i], NULL, run_thread, &p[i]);
@@ -367,8 +374,8 @@ static void objectives(struct sample *s)
 	struct params *size = size_of(64), *also[] = { size_of(96) };
 	int64_t checkpoint = checkpoint_by(s, "objectives");
 	struct eval ev = { .pool = s->pool, .references = s->references };
-	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = also, .also_count = 1, .budget = 4,
-	                          .seed = 1, .finalists = 1 };
+	struct tune_request q = { .ctx = ctx, .baseline = ctx, .facts = &s->facts, .size = size, .also = also, .also_count = 1,
+				  .budget = 4, .seed = 1, .finalists = 1 };
 	struct tune_result t = { 0 };
 	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), 0, "two sizes at once %s", e.text);
 	struct measurement_query mq = { .checkpoint = checkpoint, .device = s->facts.uuid, .run = t.run };
@@ -399,7 +406,8 @@ static void objectives(struct sample *s)
 	}
 	tune_result_fini(&t);
 	q.objective = "edp";
-	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_UNSUPPORTED, "energy on a device that does not measure it is refused");
+	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_UNSUPPORTED,
+	       "energy on a device that does not measure it is refused");
 	has_str(e.text, "no energy counter", "it is refused before anything runs");
 	q.objective = "speed / 2";
 	is_int(tune_run(&ev, &q, s->db, checkpoint, NULL, &t, &e), -ERR_INPUT, "an unknown metric is refused");

@@ -1,4 +1,5 @@
-/* core/workers/binaries: what was compiled once is not compiled again; damage, bounds and folders that cannot be used are no trouble. */
+/* core/workers/binaries: what was compiled once is not compiled again; damage, bounds and folders that cannot be used are no
+ * trouble. */
 #include "core/workers/binaries.h"
 
 #include <fcntl.h>

@@ -26,7 +26,8 @@ static char *ask(const char *words)
 	char *const argv[] = { (char *)"sh", (char *)"-c", (char *)(uintptr_t)words, NULL };
 	struct buf out = BUF_INIT;
 	struct err e = ERR_INIT;
-	int rc = child_filter(argv, &(struct child_input){ "input", 5 }, &(struct child_bounds){ 10 * CLOCK_S, (size_t)4 << 30, NULL }, &out, &e);
+	int rc = child_filter(argv, &(struct child_input){ "input", 5 },
+			      &(struct child_bounds){ 10 * CLOCK_S, (size_t)4 << 30, NULL }, &out, &e);
 	char *text = rc == 0 ? mem_str(buf_text(&out)) : mem_fmt("error %d: %s", rc, e.text);
 	buf_fini(&out);
 	return text;
@@ -71,17 +72,18 @@ static void bounds(void)
 	/* The program is bounded when it has begun. */
 	is_answer("until [ $(ulimit -f) != unlimited ]; do :; done; exec head -c 100000000 /dev/zero", "writes more than 64 MiB",
 		  "a program's output is bounded");
-	is_answer("until [ $(ulimit -v) != unlimited ]; do :; done; exec dd if=/dev/null bs=5G count=1", "exhausted", "so is its memory");
+	is_answer("until [ $(ulimit -v) != unlimited ]; do :; done; exec dd if=/dev/null bs=5G count=1", "exhausted",
+		  "so is its memory");
 	pthread_create(&thread, NULL, cancel_soon, &cancel);
-	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 100 * CLOCK_S, 0, &cancel }, &out, &e), -ERR_CANCELLED,
-	       "a program is cancelled with its caller");
+	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 100 * CLOCK_S, 0, &cancel }, &out, &e),
+	       -ERR_CANCELLED, "a program is cancelled with its caller");
 	pthread_join(thread, NULL);
 	e = (struct err)ERR_INIT;
 	sigaction(SIGALRM, &act, &was);
 	setitimer(ITIMER_REAL, &often, NULL);
 	is_answer("sleep 0.3; echo whole", "whole", "signals to the caller do not end the program early");
-	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 200 * CLOCK_MS, 0, NULL }, &out, &e), -ERR_TIMEOUT,
-	       "a program that takes too long is ended");
+	is_int(child_filter(sleeper, &(struct child_input){ "", 0 }, &(struct child_bounds){ 200 * CLOCK_MS, 0, NULL }, &out, &e),
+	       -ERR_TIMEOUT, "a program that takes too long is ended");
 	setitimer(ITIMER_REAL, &never, NULL);
 	sigaction(SIGALRM, &was, NULL);
 	buf_fini(&out);
@@ -125,11 +127,22 @@ int main(void)
 	bounds();
 	capabilities();
 	static const char *const all[] = {
-		"PATH=/bin", "OPENAI_API_KEY=k", "hf_token=t", "AWS_SECRET_ACCESS=s", "CREDENTIALS_DIRECTORY=/run/c", "PGPASSWORD=p",
-		"LD_LIBRARY_PATH=/x", "PEAKD_MODEL=openai:http://h/v1?model=m&key_env=HIDDEN&retries=1", "HIDDEN=h", "HIDDEN2=kept",
-		"NOTE=a KEY in a value", "CUDA_HOME=/c", NULL,
+		"PATH=/bin",
+		"OPENAI_API_KEY=k",
+		"hf_token=t",
+		"AWS_SECRET_ACCESS=s",
+		"CREDENTIALS_DIRECTORY=/run/c",
+		"PGPASSWORD=p",
+		"LD_LIBRARY_PATH=/x",
+		"PEAKD_MODEL=openai:http://h/v1?model=m&key_env=HIDDEN&retries=1",
+		"HIDDEN=h",
+		"HIDDEN2=kept",
+		"NOTE=a KEY in a value",
+		"CUDA_HOME=/c",
+		NULL,
 	};
-	static const char *const want[] = { "PATH=/bin", "LD_LIBRARY_PATH=/x", "HIDDEN2=kept", "NOTE=a KEY in a value", "CUDA_HOME=/c" };
+	static const char *const want[] = { "PATH=/bin", "LD_LIBRARY_PATH=/x", "HIDDEN2=kept", "NOTE=a KEY in a value",
+					    "CUDA_HOME=/c" };
 	char **got = list(all);
 	size_t n = 0;
 	while (got[n])

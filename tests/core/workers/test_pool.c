@@ -265,8 +265,8 @@ static void *interrupt_late(void *arg)
 	return NULL;
 }
 
-/* An interruption that comes when the call has just been answered leaves a worker that hears nothing more: it must not be left to the
- * next one. */
+/* An interruption that comes when the call has just been answered leaves a worker that hears nothing more: it must not be left to
+ * the next one. */
 static void interrupted_late(void)
 {
 	enum { TURNS = 400 };

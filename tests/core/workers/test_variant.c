@@ -24,7 +24,8 @@ int main(void)
 	is_int(shared, 201024, "static and dynamic shared memory of the largest launch");
 	is_int(spill, 16, "its spills");
 	char *text = variant_describe(&v);
-	has_str(text, "large: 384 threads a block at most, 168 registers a thread, 201024 bytes of shared memory", "a model reads the same");
+	has_str(text, "large: 384 threads a block at most, 168 registers a thread, 201024 bytes of shared memory",
+		"a model reads the same");
 	has_str(text, "small: 1024 threads a block at most, 40 registers a thread, 512 bytes of shared memory", "of each kernel");
 	free(text);
 	kernels[0].shared = kernels[1].shared = UINT32_MAX;

@@ -22,7 +22,7 @@ int main(void)
 	is_line("µµµµ", 19, "tb-tiling        µµ", "a narrow terminal truncates between characters");
 	is_line("tune 12/128, best 0.52 us (not validated yet), 3 pruned, 0 failed, 40 s left", 79,
 		"tb-tiling        [##..................] tune 12/128, best 0.52 us (…, 40 s left", "the time that is left stays");
-	is_line("a, which is far too long to be kept by a line that has forty columns", 40, "tb-tiling        a, which is far too lon",
-		"a long last part is truncated like any other");
+	is_line("a, which is far too long to be kept by a line that has forty columns", 40,
+		"tb-tiling        a, which is far too lon", "a long last part is truncated like any other");
 	return tap_done();
 }

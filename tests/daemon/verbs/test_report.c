@@ -18,7 +18,9 @@ static struct report_step *step(struct report *r, const char *name, int64_t chec
 static struct report_time *add_time(struct report_step *s, const char *size, double ns, const char *params)
 {
 	struct report_time *t = MEM_PUSH(s->times, s->time_count);
-	*t = (struct report_time){ .size = mem_str(size), .params = mem_str(params), .median_ns = ns, .gflops = 1e9 / ns, .gbs = NAN };
+	*t = (struct report_time){
+		.size = mem_str(size), .params = mem_str(params), .median_ns = ns, .gflops = 1e9 / ns, .gbs = NAN
+	};
 	layout_init(&speed_layout, &t->speed);
 	return t;
 }
@@ -29,7 +31,8 @@ static struct speed_ratio ratio(double times)
 }
 
 /* Timed in pairs; the medians of separate runs say something else. */
-static void add_compared(struct report_step *s, const char *size, double ns, const char *params, double baseline, double start, double parent)
+static void add_compared(struct report_step *s, const char *size, double ns, const char *params, double baseline, double start,
+			 double parent)
 {
 	struct report_time *t = add_time(s, size, ns, params);
 	t->speed.baseline = ratio(baseline);
@@ -76,11 +79,12 @@ static void test_tables(void)
 		"a row has time, speed, speed-ups in pairs with their intervals, parameters and status");
 	has_str(text, "thread-tiling    4 ms      250  4.00x ±2.0%  5.00x ±2.0%  0.50x ±2.0%  BX=8                 accepted\n",
 		"a row shows that a step is slower than the previous one");
-	has_str(text, "baseline         8 ms      125        1.00x            -            -  BX=16", "a ratio that was not timed in pairs is not made up");
+	has_str(text, "baseline         8 ms      125        1.00x            -            -  BX=16",
+		"a ratio that was not timed in pairs is not made up");
 	free(text);
 	text = printed(&r, report_closing);
-	/* n=64: 4, n=128: 8 (tb-tiling was faster there): the geometric mean is sqrt(32); of 6 and 9 it is sqrt(54). The baseline's own
-	 * start is not known. */
+	/* n=64: 4, n=128: 8 (tb-tiling was faster there): the geometric mean is sqrt(32); of 6 and 9 it is sqrt(54). The baseline's
+	 * own start is not known. */
 	has_str(text, "\npeakd: mm: 5.7× over baseline", "the closing line gives the mean speed-up of all sizes");
 	has_str(text, " (7.3× over its starting parameters), geometric mean of 2 sizes, 3 checkpoints, all validated\n",
 	        "and the one over the parameters that tuning starts with");
@@ -103,9 +107,11 @@ static void test_not_validated(void)
 	add_time(s, "n=64", 1, "BX=8");
 	size_t sizes;
 	bool unclear;
-	ok(fabs(report_speedup(&r, false, &sizes, &unclear) - 4) < 1e-9 && sizes == 2 && !unclear, "a step that is not validated has no speed-up");
+	ok(fabs(report_speedup(&r, false, &sizes, &unclear) - 4) < 1e-9 && sizes == 2 && !unclear,
+	   "a step that is not validated has no speed-up");
 	r.steps[0].validated = false;
-	ok(isnan(report_speedup(&r, false, &sizes, &unclear)) && sizes == 0, "no speed-up is computed over a baseline that is not validated");
+	ok(isnan(report_speedup(&r, false, &sizes, &unclear)) && sizes == 0,
+	   "no speed-up is computed over a baseline that is not validated");
 	json_t *rows = report_json(&r);
 	ok(json_is_null(json_object_get(json_array_get(json_object_get(rows, "rows"), 2), "speedup")),
 	   "a validated row has no speed-up over a baseline that is not validated");

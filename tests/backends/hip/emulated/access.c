@@ -4,7 +4,10 @@
 
 enum kind { KIND_GLOBAL, KIND_FLAT, KIND_SCRATCH, KIND_BUFFER };
 /* What a load does to the bytes that it reads; stores take the low bytes, or the upper half. */
-enum form { FORM_WORDS, FORM_U8, FORM_I8, FORM_U16, FORM_I16, FORM_LOW16, FORM_HIGH16, FORM_HIGH8U, FORM_HIGH8I, FORM_LOW8U, FORM_LOW8I };
+enum form {
+	FORM_WORDS, FORM_U8, FORM_I8, FORM_U16, FORM_I16, FORM_LOW16, FORM_HIGH16, FORM_HIGH8U, FORM_HIGH8I, FORM_LOW8U,
+	FORM_LOW8I
+};
 struct how { enum kind kind; bool store; unsigned bytes; enum form form; };
 
 /* The address operands: global and flat: (vector, scalar or off); scratch: (vector or off, scalar or off). */
@@ -51,7 +54,8 @@ static void *lane_buffer(struct wave *w, const struct op *o, unsigned first, uns
 	return memory_at(w, o, lane, ((uint64_t)(d[1] & 0xffff) << 32 | d[0]) + at + s, bytes);
 }
 
-static uint8_t *lane_address(struct wave *w, const struct op *o, enum kind kind, unsigned first, unsigned behind, unsigned lane, unsigned bytes)
+static uint8_t *lane_address(struct wave *w, const struct op *o, enum kind kind, unsigned first, unsigned behind, unsigned lane,
+			     unsigned bytes)
 {
 	switch (kind) {
 	case KIND_GLOBAL:
@@ -120,7 +124,9 @@ static void load(struct wave *w, const struct op *o, const struct how *h)
 				memcpy(&x, from + 4 * i, 4);
 			else if (from)
 				x = loaded(h->form, from);
-			x |= keeps_low(h->form) ? w->v[o->o[0].reg][lane] & 0xffff : keeps_high(h->form) ? w->v[o->o[0].reg][lane] & 0xffff0000 : 0;
+			x |= keeps_low(h->form)    ? w->v[o->o[0].reg][lane] & 0xffff
+			     : keeps_high(h->form) ? w->v[o->o[0].reg][lane] & 0xffff0000
+						   : 0;
 			words[i].x[lane] = x;
 		}
 	}
@@ -153,7 +159,8 @@ static void store(struct wave *w, const struct op *o, const struct how *h)
 #define FORMS(X, kind, KIND) \
 	X(kind##_load_dword, KIND, false, 4, FORM_WORDS) X(kind##_load_dwordx2, KIND, false, 8, FORM_WORDS) \
 	X(kind##_load_dwordx3, KIND, false, 12, FORM_WORDS) X(kind##_load_dwordx4, KIND, false, 16, FORM_WORDS) \
-	X(kind##_load_ubyte, KIND, false, 1, FORM_U8) X(kind##_load_sbyte, KIND, false, 1, FORM_I8) X(kind##_load_ushort, KIND, false, 2, FORM_U16) \
+	X(kind##_load_ubyte, KIND, false, 1, FORM_U8) X(kind##_load_sbyte, KIND, false, 1, FORM_I8) \
+	X(kind##_load_ushort, KIND, false, 2, FORM_U16) \
 	X(kind##_load_sshort, KIND, false, 2, FORM_I16) X(kind##_load_short_d16, KIND, false, 2, FORM_LOW16) \
 	X(kind##_load_short_d16_hi, KIND, false, 2, FORM_HIGH16) X(kind##_load_ubyte_d16, KIND, false, 1, FORM_LOW8U) \
 	X(kind##_load_ubyte_d16_hi, KIND, false, 1, FORM_HIGH8U) X(kind##_load_sbyte_d16, KIND, false, 1, FORM_LOW8I) \
@@ -162,7 +169,8 @@ static void store(struct wave *w, const struct op *o, const struct how *h)
 	X(kind##_store_dwordx3, KIND, true, 12, FORM_WORDS) X(kind##_store_dwordx4, KIND, true, 16, FORM_WORDS) \
 	X(kind##_store_byte, KIND, true, 1, FORM_WORDS) X(kind##_store_short, KIND, true, 2, FORM_WORDS) \
 	X(kind##_store_byte_d16_hi, KIND, true, 1, FORM_HIGH8U) X(kind##_store_short_d16_hi, KIND, true, 2, FORM_HIGH16)
-#define LIST(X) FORMS(X, global, KIND_GLOBAL) FORMS(X, flat, KIND_FLAT) FORMS(X, scratch, KIND_SCRATCH) FORMS(X, buffer, KIND_BUFFER)
+#define LIST(X) FORMS(X, global, KIND_GLOBAL) FORMS(X, flat, KIND_FLAT) FORMS(X, scratch, KIND_SCRATCH) \
+	FORMS(X, buffer, KIND_BUFFER)
 
 #define DEFINE(name, kind, is_store, bytes, form) \
 	static void do_##name(struct wave *w, const struct op *o) \

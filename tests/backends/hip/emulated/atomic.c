@@ -13,10 +13,12 @@ static uint64_t f64_bits(double d) { uint64_t bits; memcpy(&bits, &d, sizeof bit
 
 #define UPDATES(X) \
 	X(swap, b) X(cmpswap, a == c ? b : a) X(add, a + b) X(sub, a - b) X(rsub, b - a) X(and, a & b) X(or, a | b) X(xor, a ^ b) \
-	X(smin, (int32_t)a < (int32_t)b ? a : b) X(umin, (uint32_t)a < (uint32_t)b ? a : b) X(smax, (int32_t)a > (int32_t)b ? a : b) \
+	X(smin, (int32_t)a < (int32_t)b ? a : b) X(umin, (uint32_t)a < (uint32_t)b ? a : b) \
+	X(smax, (int32_t)a > (int32_t)b ? a : b) \
 	X(umax, (uint32_t)a > (uint32_t)b ? a : b) X(inc, (uint32_t)a >= (uint32_t)b ? 0 : a + 1) \
 	X(dec, (uint32_t)a == 0 || (uint32_t)a > (uint32_t)b ? b : a - 1) \
-	X(smin64, (int64_t)a < (int64_t)b ? a : b) X(umin64, a < b ? a : b) X(smax64, (int64_t)a > (int64_t)b ? a : b) X(umax64, a > b ? a : b) \
+	X(smin64, (int64_t)a < (int64_t)b ? a : b) X(umin64, a < b ? a : b) X(smax64, (int64_t)a > (int64_t)b ? a : b) \
+	X(umax64, a > b ? a : b) \
 	X(inc64, a >= b ? 0 : a + 1) X(dec64, a == 0 || a > b ? b : a - 1) \
 	X(add_f32, f32_bits(f32_of(a) + f32_of(b))) X(add_f64, f64_bits(f64_of(a) + f64_of(b))) \
 	X(min_f64, f64_bits(fmin(f64_of(a), f64_of(b)))) X(max_f64, f64_bits(fmax(f64_of(a), f64_of(b)))) \
@@ -32,7 +34,8 @@ static uint64_t data_of(const struct wave *w, unsigned reg, unsigned lane, unsig
 	return w->v[reg][lane] | (bytes == 8 ? (uint64_t)w->v[reg + 1][lane] << 32 : 0);
 }
 
-static void one(struct wave *w, uint8_t *at, unsigned lane, unsigned bytes, update_fn *update, unsigned data, unsigned expected, int result)
+static void one(struct wave *w, uint8_t *at, unsigned lane, unsigned bytes, update_fn *update, unsigned data, unsigned expected,
+		int result)
 {
 	uint64_t old = 0, fresh;
 
@@ -90,16 +93,23 @@ static void lds(struct wave *w, const struct op *o, unsigned bytes, update_fn *u
 }
 
 #define GLOBAL(X) \
-	X(swap, 4, swap) X(cmpswap, 4, cmpswap) X(add, 4, add) X(sub, 4, sub) X(and, 4, and) X(or, 4, or) X(xor, 4, xor) X(smin, 4, smin) \
+	X(swap, 4, swap) X(cmpswap, 4, cmpswap) X(add, 4, add) X(sub, 4, sub) X(and, 4, and) X(or, 4, or) X(xor, 4, xor) \
+	X(smin, 4, smin) \
 	X(umin, 4, umin) X(smax, 4, smax) X(umax, 4, umax) X(inc, 4, inc) X(dec, 4, dec) \
-	X(swap_x2, 8, swap) X(cmpswap_x2, 8, cmpswap) X(add_x2, 8, add) X(sub_x2, 8, sub) X(and_x2, 8, and) X(or_x2, 8, or) X(xor_x2, 8, xor) \
-	X(smin_x2, 8, smin64) X(umin_x2, 8, umin64) X(smax_x2, 8, smax64) X(umax_x2, 8, umax64) X(inc_x2, 8, inc64) X(dec_x2, 8, dec64) \
+	X(swap_x2, 8, swap) X(cmpswap_x2, 8, cmpswap) X(add_x2, 8, add) X(sub_x2, 8, sub) X(and_x2, 8, and) X(or_x2, 8, or) \
+	X(xor_x2, 8, xor) \
+	X(smin_x2, 8, smin64) X(umin_x2, 8, umin64) X(smax_x2, 8, smax64) X(umax_x2, 8, umax64) X(inc_x2, 8, inc64) \
+	X(dec_x2, 8, dec64) \
 	X(add_f32, 4, add_f32) X(add_f64, 8, add_f64) X(min_f64, 8, min_f64) X(max_f64, 8, max_f64) X(pk_add_f16, 4, pk_add_f16)
 #define LDS(X) \
-	X(add, u32, 4, add) X(sub, u32, 4, sub) X(rsub, u32, 4, rsub) X(inc, u32, 4, inc) X(dec, u32, 4, dec) X(min, i32, 4, smin) X(max, i32, 4, smax) \
-	X(min, u32, 4, umin) X(max, u32, 4, umax) X(and, b32, 4, and) X(or, b32, 4, or) X(xor, b32, 4, xor) X(cmpst, b32, 4, cmpswap) \
-	X(min, f32, 4, min_f32) X(max, f32, 4, max_f32) X(add, f32, 4, add_f32) X(add, u64, 8, add) X(sub, u64, 8, sub) X(min, i64, 8, smin64) \
-	X(max, i64, 8, smax64) X(min, u64, 8, umin64) X(max, u64, 8, umax64) X(and, b64, 8, and) X(or, b64, 8, or) X(xor, b64, 8, xor) \
+	X(add, u32, 4, add) X(sub, u32, 4, sub) X(rsub, u32, 4, rsub) X(inc, u32, 4, inc) X(dec, u32, 4, dec) X(min, i32, 4, smin) \
+	X(max, i32, 4, smax) \
+	X(min, u32, 4, umin) X(max, u32, 4, umax) X(and, b32, 4, and) X(or, b32, 4, or) X(xor, b32, 4, xor) \
+	X(cmpst, b32, 4, cmpswap) \
+	X(min, f32, 4, min_f32) X(max, f32, 4, max_f32) X(add, f32, 4, add_f32) X(add, u64, 8, add) X(sub, u64, 8, sub) \
+	X(min, i64, 8, smin64) \
+	X(max, i64, 8, smax64) X(min, u64, 8, umin64) X(max, u64, 8, umax64) X(and, b64, 8, and) X(or, b64, 8, or) \
+	X(xor, b64, 8, xor) \
 	X(cmpst, b64, 8, cmpswap) X(add, f64, 8, add_f64) X(min, f64, 8, min_f64) X(max, f64, 8, max_f64)
 
 #define DEFINE_LDS(name, type, bytes, update) \
@@ -114,9 +124,13 @@ LDS(DEFINE_LDS)
 static void do_wrxchg_b32(struct wave *w, const struct op *o) { lds(w, o, 4, update_swap, true); }
 static void do_wrxchg_b64(struct wave *w, const struct op *o) { lds(w, o, 8, update_swap, true); }
 
-#define ROW_GLOBAL(name, ...) { "global_atomic_" #name, do_global_##name, "ffff" }, { "flat_atomic_" #name, do_global_##name, "ffff" },
-#define ROW_LDS(name, type, ...) { "ds_" #name "_" #type, do_##name##_##type, "ffff" }, { "ds_" #name "_rtn_" #type, do_##name##_rtn_##type, "ffff" },
+#define ROW_GLOBAL(name, ...) \
+	{ "global_atomic_" #name, do_global_##name, "ffff" }, { "flat_atomic_" #name, do_global_##name, "ffff" },
+#define ROW_LDS(name, type, ...) \
+	{ "ds_" #name "_" #type, do_##name##_##type, "ffff" }, \
+	{ "ds_" #name "_rtn_" #type, do_##name##_rtn_##type, "ffff" },
 const struct rule atomic_rules[] = {
-	GLOBAL(ROW_GLOBAL) LDS(ROW_LDS) { "ds_wrxchg_rtn_b32", do_wrxchg_b32, "fff" }, { "ds_wrxchg_rtn_b64", do_wrxchg_b64, "fff" },
+	GLOBAL(ROW_GLOBAL) LDS(ROW_LDS) { "ds_wrxchg_rtn_b32", do_wrxchg_b32, "fff" },
+	{ "ds_wrxchg_rtn_b64", do_wrxchg_b64, "fff" },
 	{ NULL, NULL, NULL },
 };

@@ -61,9 +61,13 @@ static const struct rule compare_rules[] = {
 };
 
 /* Which of less (1), equal (2), greater (4), unordered (8) make it true. */
-static const struct { const char *name; uint8_t when; } conditions[] = {
-	{ "f", 0 }, { "lt", 1 }, { "eq", 2 }, { "le", 3 }, { "gt", 4 }, { "lg", 5 }, { "ge", 6 }, { "o", 7 }, { "u", 8 }, { "nge", 9 },
-	{ "nlg", 10 }, { "ngt", 11 }, { "nle", 12 }, { "neq", 13 }, { "nlt", 14 }, { "tru", 15 }, { "ne", 5 }, { "t", 15 },
+static const struct {
+	const char *name;
+	uint8_t when;
+} conditions[] = {
+	{ "f", 0 },    { "lt", 1 },   { "eq", 2 },   { "le", 3 },   { "gt", 4 },   { "lg", 5 },
+	{ "ge", 6 },   { "o", 7 },    { "u", 8 },    { "nge", 9 },  { "nlg", 10 }, { "ngt", 11 },
+	{ "nle", 12 }, { "neq", 13 }, { "nlt", 14 }, { "tru", 15 }, { "ne", 5 },   { "t", 15 },
 };
 
 /* "v_cmpx_lt_f32"; *ret_detail: condition, type << 4, cmpx << 8. */
@@ -75,7 +79,8 @@ static const struct rule *compare_rule(const char *name, uint32_t *ret_detail)
 	if (strncmp(name, "v_cmp", 5) != 0 || !type)
 		return NULL;
 	for (size_t c = 0; c < MEM_COUNT(conditions); c++)
-		if (strlen(conditions[c].name) == (size_t)(type - condition) && strncmp(conditions[c].name, condition, (size_t)(type - condition)) == 0)
+		if (strlen(conditions[c].name) == (size_t)(type - condition) &&
+		    strncmp(conditions[c].name, condition, (size_t)(type - condition)) == 0)
 			for (size_t t = 0; t < MEM_COUNT(compare_rules); t++)
 				if (strcmp(compare_rules[t].name, type + 1) == 0) {
 					*ret_detail = conditions[c].when | (uint32_t)t << 4 | (uint32_t)x << 8;
@@ -112,7 +117,8 @@ static uint32_t word(const struct code *c, const struct op *o, unsigned n)
 
 static enum sdwa sdwa_of(uint32_t bits)
 {
-	static const enum sdwa which[8] = { SDWA_BYTE_0, SDWA_BYTE_1, SDWA_BYTE_2, SDWA_BYTE_3, SDWA_WORD_0, SDWA_WORD_1, SDWA_DWORD, SDWA_DWORD };
+	static const enum sdwa which[8] = { SDWA_BYTE_0, SDWA_BYTE_1, SDWA_BYTE_2, SDWA_BYTE_3, SDWA_WORD_0, SDWA_WORD_1,
+					    SDWA_DWORD, SDWA_DWORD };
 	return which[bits & 7];
 }
 
@@ -184,7 +190,8 @@ int decode_code(struct code *code, struct stop *ret_stop)
 
 	if (!open_comgr(&comgr) || comgr.create("amdgcn-amd-amdhsa--gfx90a", read_memory, print, print_address, &info)) {
 		ret_stop->code = hipErrorNotSupported;
-		snprintf(ret_stop->text, sizeof ret_stop->text, "no disassembler: libamd_comgr.so.2 cannot be loaded or knows no gfx90a");
+		snprintf(ret_stop->text, sizeof ret_stop->text,
+			 "no disassembler: libamd_comgr.so.2 cannot be loaded or knows no gfx90a");
 		return -1;
 	}
 	code->op_at = mem_new(code->text_bytes / 4 + 1, sizeof *code->op_at);

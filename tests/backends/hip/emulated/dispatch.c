@@ -30,7 +30,8 @@ void dispatch_stop(struct wave *w, const struct op *o, hipError_t code, const ch
 	n = vsnprintf(s->text, sizeof s->text, fmt, ap);
 	va_end(ap);
 	if (n >= 0 && (size_t)n < sizeof s->text)
-		snprintf(s->text + n, sizeof s->text - (size_t)n, ", in kernel %s at 0x%x: %s", w->group->kernel->name, o ? o->at : 0, o ? o->text : "?");
+		snprintf(s->text + n, sizeof s->text - (size_t)n, ", in kernel %s at 0x%x: %s", w->group->kernel->name,
+			 o ? o->at : 0, o ? o->text : "?");
 }
 
 void dispatch_jump(struct wave *w, const struct op *o, uint64_t at)
@@ -43,7 +44,7 @@ void dispatch_jump(struct wave *w, const struct op *o, uint64_t at)
 		w->pc = (uint32_t)c->op_at[at / 4];
 }
 
-/* --- one block -------------------------------------------------------------------------------------------------------------------- */
+/* --- one block -------------------------------------------------------------------------------------------------------------- */
 static void run_wave(struct wave *w)
 {
 	const struct code *c = w->group->kernel->code;
@@ -78,7 +79,7 @@ static void run_waves(struct wave *waves, unsigned count, struct group *g)
 	}
 }
 
-/* --- registers at the start ---------------------------------------------------------------------------------------------------------- */
+/* --- registers at the start ------------------------------------------------------------------------------------------------- */
 static void start_scalars(struct wave *w, const struct group *g, const uint32_t block[3])
 {
 	const struct kernel *k = g->kernel;

@@ -34,12 +34,30 @@ typedef struct ihipModuleSymbol_t *hipFunction_t;
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
 enum {
-	hipSuccess = 0, hipErrorInvalidValue = 1, hipErrorOutOfMemory = 2, hipErrorInvalidConfiguration = 9, hipErrorInvalidDevice = 101,
-	hipErrorInvalidImage = 200, hipErrorNoBinaryForGpu = 209, hipErrorNotFound = 500, hipErrorIllegalAddress = 700, hipErrorAssert = 710,
+	hipSuccess = 0,
+	hipErrorInvalidValue = 1,
+	hipErrorOutOfMemory = 2,
+	hipErrorInvalidConfiguration = 9,
+	hipErrorInvalidDevice = 101,
+	hipErrorInvalidImage = 200,
+	hipErrorNoBinaryForGpu = 209,
+	hipErrorNotFound = 500,
+	hipErrorIllegalAddress = 700,
+	hipErrorAssert = 710,
 	hipErrorNotSupported = 801,
 };
 
-enum { LANES = 64, VGPRS = 512, AGPR0 = 256, SGPRS = 128, SGPR_FLAT = 102, SGPR_VCC = 106, SGPR_M0 = 124, SGPR_EXEC = 126, OPERANDS = 6 };
+enum {
+	LANES = 64,
+	VGPRS = 512,
+	AGPR0 = 256,
+	SGPRS = 128,
+	SGPR_FLAT = 102,
+	SGPR_VCC = 106,
+	SGPR_M0 = 124,
+	SGPR_EXEC = 126,
+	OPERANDS = 6
+};
 /* High halves of the addresses through which generic pointers reach LDS and private memory. */
 enum { APERTURE_LDS = 0x00010000, APERTURE_PRIVATE = 0x00020000 };
 

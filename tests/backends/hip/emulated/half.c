@@ -65,9 +65,11 @@ static inline uint32_t to_i16(double x) { return x != x ? 0 : (uint32_t)(int32_t
 
 #define FN(name) static void do_##name(struct wave *w, const struct op *o)
 #define EACH(body) for (unsigned i = 0; i < LANES; i++) { body }
-#define H_1(name, e) FN(name) { struct floats x; double r[LANES]; read_f16(w, o, 0, &x); EACH(double a = (double)x.x[i]; r[i] = e;) write_f16(w, o, r); }
+#define H_1(name, e) FN(name) { struct floats x; double r[LANES]; read_f16(w, o, 0, &x); \
+		EACH(double a = (double)x.x[i]; r[i] = e;) write_f16(w, o, r); }
 #define H_2(name, e) \
-	FN(name) { struct floats x, y; double r[LANES]; read_f16(w, o, 0, &x); read_f16(w, o, 1, &y); EACH(double a = (double)x.x[i]; double b = (double)y.x[i]; r[i] = e;) write_f16(w, o, r); }
+	FN(name) { struct floats x, y; double r[LANES]; read_f16(w, o, 0, &x); read_f16(w, o, 1, &y); \
+		EACH(double a = (double)x.x[i]; double b = (double)y.x[i]; r[i] = e;) write_f16(w, o, r); }
 #define H_3(name, e) \
 	FN(name) \
 	{ \
@@ -83,11 +85,13 @@ static inline uint32_t to_i16(double x) { return x != x ? 0 : (uint32_t)(int32_t
 		struct floats x, y; \
 		double r[LANES]; \
 		read_f16(w, o, 0, &x); read_f16(w, o, 1, &y); \
-		EACH(double a = (double)x.x[i]; double b = (double)y.x[i]; double c = (double)number_f16(w->v[o->o[0].reg][i]); r[i] = e;) \
+		EACH(double a = (double)x.x[i]; double b = (double)y.x[i]; double c = (double)number_f16(w->v[o->o[0].reg][i]); \
+		r[i] = e;) \
 		write_f16(w, o, r); \
 	}
 #define S_2(name, e) \
-	FN(name) { struct lanes x, y, r; read_16(w, o, 0, &x); read_16(w, o, 1, &y); EACH(uint32_t a = x.x[i]; uint32_t b = y.x[i]; r.x[i] = (uint32_t)(e);) write_16(w, o, &r); }
+	FN(name) { struct lanes x, y, r; read_16(w, o, 0, &x); read_16(w, o, 1, &y); \
+		EACH(uint32_t a = x.x[i]; uint32_t b = y.x[i]; r.x[i] = (uint32_t)(e);) write_16(w, o, &r); }
 #define S_3(name, e) \
 	FN(name) \
 	{ \
@@ -97,25 +101,31 @@ static inline uint32_t to_i16(double x) { return x != x ? 0 : (uint32_t)(int32_t
 		write_16(w, o, &r); \
 	}
 /* f16 to 16-bit integers, and back. */
-#define SH_1(name, e) FN(name) { struct floats x; struct lanes r; read_f16(w, o, 0, &x); EACH(double a = (double)x.x[i]; r.x[i] = (uint32_t)(e);) write_16(w, o, &r); }
-#define HS_1(name, e) FN(name) { struct lanes x; double r[LANES]; read_16(w, o, 0, &x); EACH(uint32_t a = x.x[i]; r[i] = e;) write_f16(w, o, r); }
+#define SH_1(name, e) FN(name) { struct floats x; struct lanes r; read_f16(w, o, 0, &x); \
+		EACH(double a = (double)x.x[i]; r.x[i] = (uint32_t)(e);) write_16(w, o, &r); }
+#define HS_1(name, e) FN(name) { struct lanes x; double r[LANES]; read_16(w, o, 0, &x); EACH(uint32_t a = x.x[i]; r[i] = e;) \
+		write_f16(w, o, r); }
 
 #define SIGNED(x) ((int32_t)(int16_t)(x))
 #define LIST(X) \
-	X(v_add_f16, H_2, "Hhh", a + b) X(v_sub_f16, H_2, "Hhh", a - b) X(v_subrev_f16, H_2, "Hhh", b - a) X(v_mul_f16, H_2, "Hhh", a * b) \
+	X(v_add_f16, H_2, "Hhh", a + b) X(v_sub_f16, H_2, "Hhh", a - b) X(v_subrev_f16, H_2, "Hhh", b - a) \
+	X(v_mul_f16, H_2, "Hhh", a * b) \
 	X(v_min_f16, H_2, "Hhh", least(a, b)) X(v_max_f16, H_2, "Hhh", greatest(a, b)) \
 	X(v_fma_f16, H_3, "Hhhh", number_fma_f16(a, b, c)) X(v_fmac_f16, H_ACC, "Hhh", number_fma_f16(a, b, c)) \
 	X(v_mad_f16, H_3, "Hhhh", (double)number_f16(number_to_f16(a * b)) + c) \
 	X(v_min3_f16, H_3, "Hhhh", least(least(a, b), c)) X(v_max3_f16, H_3, "Hhhh", greatest(greatest(a, b), c)) \
 	X(v_med3_f16, H_3, "Hhhh", greatest(least(a, b), least(greatest(a, b), c))) \
-	X(v_rcp_f16, H_1, "Hh", 1 / a) X(v_rsq_f16, H_1, "Hh", 1 / sqrt(a)) X(v_sqrt_f16, H_1, "Hh", sqrt(a)) X(v_exp_f16, H_1, "Hh", exp2(a)) \
+	X(v_rcp_f16, H_1, "Hh", 1 / a) X(v_rsq_f16, H_1, "Hh", 1 / sqrt(a)) X(v_sqrt_f16, H_1, "Hh", sqrt(a)) \
+	X(v_exp_f16, H_1, "Hh", exp2(a)) \
 	X(v_log_f16, H_1, "Hh", log2(a)) X(v_floor_f16, H_1, "Hh", floor(a)) X(v_ceil_f16, H_1, "Hh", ceil(a)) \
 	X(v_trunc_f16, H_1, "Hh", trunc(a)) X(v_rndne_f16, H_1, "Hh", rint(a)) X(v_fract_f16, H_1, "Hh", a - floor(a)) \
 	X(v_cvt_u16_f16, SH_1, "Hh", to_u16(a)) X(v_cvt_i16_f16, SH_1, "Hh", to_i16(a)) \
 	X(v_cvt_f16_u16, HS_1, "Hf", (double)a) X(v_cvt_f16_i16, HS_1, "Hf", (double)SIGNED(a)) \
-	X(v_add_u16, S_2, "Hff", a + b) X(v_sub_u16, S_2, "Hff", a - b) X(v_subrev_u16, S_2, "Hff", b - a) X(v_mul_lo_u16, S_2, "Hff", a * b) \
+	X(v_add_u16, S_2, "Hff", a + b) X(v_sub_u16, S_2, "Hff", a - b) X(v_subrev_u16, S_2, "Hff", b - a) \
+	X(v_mul_lo_u16, S_2, "Hff", a * b) \
 	X(v_add_i16, S_2, "Hff", a + b) X(v_sub_i16, S_2, "Hff", a - b) \
-	X(v_lshlrev_b16, S_2, "Hff", b << (a & 15)) X(v_lshrrev_b16, S_2, "Hff", b >> (a & 15)) X(v_ashrrev_i16, S_2, "Hff", SIGNED(b) >> (a & 15)) \
+	X(v_lshlrev_b16, S_2, "Hff", b << (a & 15)) X(v_lshrrev_b16, S_2, "Hff", b >> (a & 15)) \
+	X(v_ashrrev_i16, S_2, "Hff", SIGNED(b) >> (a & 15)) \
 	X(v_min_u16, S_2, "Hff", a < b ? a : b) X(v_max_u16, S_2, "Hff", a > b ? a : b) \
 	X(v_min_i16, S_2, "Hff", SIGNED(a) < SIGNED(b) ? a : b) X(v_max_i16, S_2, "Hff", SIGNED(a) > SIGNED(b) ? a : b) \
 	X(v_mad_u16, S_3, "Hfff", a * b + c) X(v_mad_i16, S_3, "Hfff", a * b + c) X(v_mad_legacy_u16, S_3, "Hfff", a * b + c)
@@ -124,7 +134,7 @@ static inline uint32_t to_i16(double x) { return x != x ? 0 : (uint32_t)(int32_t
 LIST(DEFINE)
 #undef DEFINE
 
-/* --- conversions between f32 and f16; two halves into one register ---------------------------------------------------------------------- */
+/* --- conversions between f32 and f16; two halves into one register ---------------------------------------------------------- */
 FN(v_cvt_f16_f32)
 {
 	struct lanes space;
@@ -143,7 +153,10 @@ FN(v_cvt_f32_f16)
 	operand_out_f32(w, o, r.x);
 }
 
-static uint32_t half_with_modifiers(const struct operand *p, uint32_t bits) { return (p->abs ? bits & 0x7fff : bits) ^ (p->neg ? 0x8000 : 0); }
+static uint32_t half_with_modifiers(const struct operand *p, uint32_t bits)
+{
+	return (p->abs ? bits & 0x7fff : bits) ^ (p->neg ? 0x8000 : 0);
+}
 
 FN(v_pack_b32_f16)
 {

@@ -49,7 +49,8 @@ static int read_sections(const uint8_t *image, const Elf64_Ehdr *h, struct code 
 			c->text_bytes = sections[i].sh_size;
 		}
 		if (sections[i].sh_type == SHT_RELA && sections[i].sh_size)
-			return fail(ret_stop, hipErrorNotSupported, "the code object has relocations, which this device does not know");
+			return fail(ret_stop, hipErrorNotSupported,
+				    "the code object has relocations, which this device does not know");
 	}
 	if (!c->text_bytes || c->text_at + c->text_bytes > c->bytes)
 		return fail(ret_stop, hipErrorInvalidImage, "the code object has no code");

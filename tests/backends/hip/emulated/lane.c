@@ -72,7 +72,8 @@ FN(ds_swizzle_b32)
 	struct lanes r;
 
 	for (unsigned i = 0; i < LANES; i++) {
-		unsigned lane = p & 0x8000 ? (i & ~3u) + (p >> 2 * (i & 3) & 3) : (i & 32) + (((i & p & 31) | (p >> 5 & 31)) ^ (p >> 10 & 31));
+		unsigned lane = p & 0x8000 ? (i & ~3u) + (p >> 2 * (i & 3) & 3)
+					   : (i & 32) + (((i & p & 31) | (p >> 5 & 31)) ^ (p >> 10 & 31));
 		r.x[i] = exec >> lane & 1 ? from[lane] : 0;
 	}
 	operand_put(w, o, 0, 0, r.x);

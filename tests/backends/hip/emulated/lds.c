@@ -59,7 +59,9 @@ static void read_two(struct wave *w, const struct op *o, unsigned bytes, unsigne
 
 	for (unsigned lane = 0; lane < LANES; lane++)
 		for (unsigned n = 0; n < 2 && (exec >> lane & 1); n++) {
-			const uint8_t *from = memory_lds(w, o, lane, (uint64_t)address[lane] + (uint32_t)(n ? o->offset1 : o->offset) * bytes * stride, bytes);
+			const uint8_t *from = memory_lds(
+				w, o, lane, (uint64_t)address[lane] + (uint32_t)(n ? o->offset1 : o->offset) * bytes * stride,
+				bytes);
 			if (!from)
 				return;
 			for (unsigned i = 0; i < each; i++)
@@ -76,7 +78,9 @@ static void write_two(struct wave *w, const struct op *o, unsigned bytes, unsign
 
 	for (unsigned lane = 0; lane < LANES; lane++)
 		for (unsigned n = 0; n < 2 && (exec >> lane & 1); n++) {
-			uint8_t *to = memory_lds(w, o, lane, (uint64_t)address[lane] + (uint32_t)(n ? o->offset1 : o->offset) * bytes * stride, bytes);
+			uint8_t *to = memory_lds(w, o, lane,
+						 (uint64_t)address[lane] + (uint32_t)(n ? o->offset1 : o->offset) * bytes * stride,
+						 bytes);
 			if (!to)
 				return;
 			for (unsigned i = 0; i < bytes / 4; i++)
@@ -87,14 +91,18 @@ static void write_two(struct wave *w, const struct op *o, unsigned bytes, unsign
 #define FN(name, body) static void do_##name(struct wave *w, const struct op *o) { body; }
 #define ROW(name, body) { #name, do_##name, "fff" },
 #define LIST(X) \
-	X(ds_read_b32, read_bytes(w, o, 4, false, 0)) X(ds_read_b64, read_bytes(w, o, 8, false, 0)) X(ds_read_b96, read_bytes(w, o, 12, false, 0)) \
-	X(ds_read_b128, read_bytes(w, o, 16, false, 0)) X(ds_read_u8, read_bytes(w, o, 1, false, 0)) X(ds_read_i8, read_bytes(w, o, 1, true, 0)) \
+	X(ds_read_b32, read_bytes(w, o, 4, false, 0)) X(ds_read_b64, read_bytes(w, o, 8, false, 0)) \
+	X(ds_read_b96, read_bytes(w, o, 12, false, 0)) \
+	X(ds_read_b128, read_bytes(w, o, 16, false, 0)) X(ds_read_u8, read_bytes(w, o, 1, false, 0)) \
+	X(ds_read_i8, read_bytes(w, o, 1, true, 0)) \
 	X(ds_read_u16, read_bytes(w, o, 2, false, 0)) X(ds_read_i16, read_bytes(w, o, 2, true, 0)) \
 	X(ds_read_u16_d16, read_bytes(w, o, 2, false, 1)) X(ds_read_u16_d16_hi, read_bytes(w, o, 2, false, 2)) \
 	X(ds_read_u8_d16, read_bytes(w, o, 1, false, 1)) X(ds_read_u8_d16_hi, read_bytes(w, o, 1, false, 2)) \
 	X(ds_read_i8_d16, read_bytes(w, o, 1, true, 1)) X(ds_read_i8_d16_hi, read_bytes(w, o, 1, true, 2)) \
-	X(ds_write_b32, write_bytes(w, o, 4, false)) X(ds_write_b64, write_bytes(w, o, 8, false)) X(ds_write_b96, write_bytes(w, o, 12, false)) \
-	X(ds_write_b128, write_bytes(w, o, 16, false)) X(ds_write_b8, write_bytes(w, o, 1, false)) X(ds_write_b16, write_bytes(w, o, 2, false)) \
+	X(ds_write_b32, write_bytes(w, o, 4, false)) X(ds_write_b64, write_bytes(w, o, 8, false)) \
+	X(ds_write_b96, write_bytes(w, o, 12, false)) \
+	X(ds_write_b128, write_bytes(w, o, 16, false)) X(ds_write_b8, write_bytes(w, o, 1, false)) \
+	X(ds_write_b16, write_bytes(w, o, 2, false)) \
 	X(ds_write_b8_d16_hi, write_bytes(w, o, 1, true)) X(ds_write_b16_d16_hi, write_bytes(w, o, 2, true)) \
 	X(ds_read2_b32, read_two(w, o, 4, 1)) X(ds_read2_b64, read_two(w, o, 8, 1)) X(ds_read2st64_b32, read_two(w, o, 4, 64)) \
 	X(ds_read2st64_b64, read_two(w, o, 8, 64)) X(ds_write2_b32, write_two(w, o, 4, 1)) X(ds_write2_b64, write_two(w, o, 8, 1)) \

@@ -80,8 +80,8 @@ void *memory_lds(struct wave *w, const struct op *o, unsigned lane, uint64_t off
 
 	if (bytes <= g->lds_bytes && offset <= g->lds_bytes - bytes)
 		return g->lds + offset;
-	dispatch_stop(w, o, hipErrorIllegalAddress, "lane %u accesses %zu bytes of LDS at %llu, the block has %u bytes", lane, bytes,
-	              (unsigned long long)offset, g->lds_bytes);
+	dispatch_stop(w, o, hipErrorIllegalAddress, "lane %u accesses %zu bytes of LDS at %llu, the block has %u bytes", lane,
+		      bytes, (unsigned long long)offset, g->lds_bytes);
 	return NULL;
 }
 
@@ -91,8 +91,8 @@ void *memory_private(struct wave *w, const struct op *o, unsigned lane, uint64_t
 
 	if (bytes <= each && offset <= each - bytes)
 		return w->private_ + (size_t)lane * each + offset;
-	dispatch_stop(w, o, hipErrorIllegalAddress, "lane %u accesses %zu bytes of private memory at %llu, it has %u bytes", lane, bytes,
-	              (unsigned long long)offset, each);
+	dispatch_stop(w, o, hipErrorIllegalAddress, "lane %u accesses %zu bytes of private memory at %llu, it has %u bytes", lane,
+		      bytes, (unsigned long long)offset, each);
 	return NULL;
 }
 

@@ -82,7 +82,8 @@ HOT static void multiply(struct wave *w, const struct op *o, const struct shape 
 			float sum = c[lane];
 			place(s, lane, r, &block, &row, &column);
 			for (unsigned k = 0; k < s->k; k++)
-				sum = __builtin_fmaf(a.x[(block * s->k + k) * s->m + row], b.x[(block * s->k + k) * s->m + column], sum);
+				sum = __builtin_fmaf(a.x[(block * s->k + k) * s->m + row], b.x[(block * s->k + k) * s->m + column],
+						     sum);
 			if (s->input != IN_F32 && fabsf(sum) < 0x1p-126f)
 				sum = 0;
 			memcpy(&out[r].x[lane], &sum, sizeof sum);
@@ -122,16 +123,20 @@ static void multiply_i8(struct wave *w, const struct op *o, const struct shape *
 }
 
 #define LIST(X) \
-	X(v_mfma_f32_32x32x1f32, 32, 1, 2, 1, IN_F32) X(v_mfma_f32_16x16x1f32, 16, 1, 4, 1, IN_F32) X(v_mfma_f32_4x4x1f32, 4, 1, 16, 1, IN_F32) \
+	X(v_mfma_f32_32x32x1f32, 32, 1, 2, 1, IN_F32) X(v_mfma_f32_16x16x1f32, 16, 1, 4, 1, IN_F32) \
+	X(v_mfma_f32_4x4x1f32, 4, 1, 16, 1, IN_F32) \
 	X(v_mfma_f32_32x32x2f32, 32, 2, 1, 1, IN_F32) X(v_mfma_f32_16x16x4f32, 16, 4, 1, 1, IN_F32) \
-	X(v_mfma_f32_32x32x4f16, 32, 4, 2, 4, IN_F16) X(v_mfma_f32_16x16x4f16, 16, 4, 4, 4, IN_F16) X(v_mfma_f32_4x4x4f16, 4, 4, 16, 4, IN_F16) \
+	X(v_mfma_f32_32x32x4f16, 32, 4, 2, 4, IN_F16) X(v_mfma_f32_16x16x4f16, 16, 4, 4, 4, IN_F16) \
+	X(v_mfma_f32_4x4x4f16, 4, 4, 16, 4, IN_F16) \
 	X(v_mfma_f32_32x32x8f16, 32, 8, 1, 4, IN_F16) X(v_mfma_f32_16x16x16f16, 16, 16, 1, 4, IN_F16) \
-	X(v_mfma_f32_32x32x2bf16, 32, 2, 2, 2, IN_BF16) X(v_mfma_f32_16x16x2bf16, 16, 2, 4, 2, IN_BF16) X(v_mfma_f32_4x4x2bf16, 4, 2, 16, 2, IN_BF16) \
+	X(v_mfma_f32_32x32x2bf16, 32, 2, 2, 2, IN_BF16) X(v_mfma_f32_16x16x2bf16, 16, 2, 4, 2, IN_BF16) \
+	X(v_mfma_f32_4x4x2bf16, 4, 2, 16, 2, IN_BF16) \
 	X(v_mfma_f32_32x32x4bf16, 32, 4, 1, 2, IN_BF16) X(v_mfma_f32_16x16x8bf16, 16, 8, 1, 2, IN_BF16) \
 	X(v_mfma_f32_32x32x4bf16_1k, 32, 4, 2, 4, IN_BF16_1K) X(v_mfma_f32_16x16x4bf16_1k, 16, 4, 4, 4, IN_BF16_1K) \
 	X(v_mfma_f32_4x4x4bf16_1k, 4, 4, 16, 4, IN_BF16_1K) X(v_mfma_f32_32x32x8bf16_1k, 32, 8, 1, 4, IN_BF16_1K) \
 	X(v_mfma_f32_16x16x16bf16_1k, 16, 16, 1, 4, IN_BF16_1K) \
-	X(v_mfma_i32_32x32x4i8, 32, 4, 2, 4, IN_I8) X(v_mfma_i32_16x16x4i8, 16, 4, 4, 4, IN_I8) X(v_mfma_i32_4x4x4i8, 4, 4, 16, 4, IN_I8) \
+	X(v_mfma_i32_32x32x4i8, 32, 4, 2, 4, IN_I8) X(v_mfma_i32_16x16x4i8, 16, 4, 4, 4, IN_I8) \
+	X(v_mfma_i32_4x4x4i8, 4, 4, 16, 4, IN_I8) \
 	X(v_mfma_i32_32x32x8i8, 32, 8, 1, 4, IN_I8) X(v_mfma_i32_16x16x16i8, 16, 16, 1, 4, IN_I8)
 
 #define DEFINE(name, m, k, blocks, values, input) \

@@ -123,8 +123,10 @@ const uint32_t *operand_plain(const struct wave *w, const struct op *o, unsigned
 	const uint32_t *from = p->kind == OPERAND_VGPR ? w->v[p->reg + word] : space->x;
 
 	if (p->kind != OPERAND_VGPR) {
-		uint32_t x = p->kind == OPERAND_SGPR ? w->s[p->reg + word] : p->kind == OPERAND_CONST ? (uint32_t)(p->value >> 32 * word)
-		           : word ? 0 : operand_scalar(w, p);
+		uint32_t x = p->kind == OPERAND_SGPR    ? w->s[p->reg + word]
+			     : p->kind == OPERAND_CONST ? (uint32_t)(p->value >> 32 * word)
+			     : word                     ? 0
+							: operand_scalar(w, p);
 		for (unsigned i = 0; i < LANES; i++)
 			space->x[i] = x;
 	}
@@ -152,7 +154,7 @@ const uint32_t *operand_in(const struct wave *w, const struct op *o, unsigned n,
 	return space->x;
 }
 
-/* --- results -------------------------------------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------------------------------------- */
 void operand_put(struct wave *w, const struct op *o, unsigned n, unsigned word, const uint32_t *from)
 {
 	uint32_t *to = w->v[o->o[n].reg + word];

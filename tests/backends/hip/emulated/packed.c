@@ -17,8 +17,16 @@ static bool negated(const struct op *o, unsigned source, unsigned which) { retur
 typedef double half_fn(double a, double b, double c);
 static double add(double a, double b, double c) { (void)c; return a + b; }
 static double mul(double a, double b, double c) { (void)c; return a * b; }
-static double least(double a, double b, double c) { (void)c; return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b; }
-static double greatest(double a, double b, double c) { (void)c; return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b; }
+static double least(double a, double b, double c)
+{
+	(void)c;
+	return a != a ? b : b != b ? a : a < b || (a == b && signbit(a)) ? a : b;
+}
+static double greatest(double a, double b, double c)
+{
+	(void)c;
+	return a != a ? b : b != b ? a : a > b || (a == b && !signbit(a)) ? a : b;
+}
 
 static void packed_f16(struct wave *w, const struct op *o, unsigned sources, half_fn *f)
 {
@@ -50,8 +58,10 @@ FN(v_pk_fma_f16) { packed_f16(w, o, 3, number_fma_f16); }
 
 #define SIGNED(x) ((int32_t)(int16_t)(x))
 #define LIST16(X) \
-	X(v_pk_add_u16, 2, a + b) X(v_pk_sub_u16, 2, a - b) X(v_pk_add_i16, 2, a + b) X(v_pk_sub_i16, 2, a - b) X(v_pk_mul_lo_u16, 2, a * b) \
-	X(v_pk_lshlrev_b16, 2, b << (a & 15)) X(v_pk_lshrrev_b16, 2, b >> (a & 15)) X(v_pk_ashrrev_i16, 2, (uint32_t)(SIGNED(b) >> (a & 15))) \
+	X(v_pk_add_u16, 2, a + b) X(v_pk_sub_u16, 2, a - b) X(v_pk_add_i16, 2, a + b) X(v_pk_sub_i16, 2, a - b) \
+	X(v_pk_mul_lo_u16, 2, a * b) \
+	X(v_pk_lshlrev_b16, 2, b << (a & 15)) X(v_pk_lshrrev_b16, 2, b >> (a & 15)) \
+	X(v_pk_ashrrev_i16, 2, (uint32_t)(SIGNED(b) >> (a & 15))) \
 	X(v_pk_min_u16, 2, a < b ? a : b) X(v_pk_max_u16, 2, a > b ? a : b) X(v_pk_min_i16, 2, SIGNED(a) < SIGNED(b) ? a : b) \
 	X(v_pk_max_i16, 2, SIGNED(a) > SIGNED(b) ? a : b) X(v_pk_mad_u16, 3, a * b + c) X(v_pk_mad_i16, 3, a * b + c)
 #define DEFINE(name, sources, e) \
@@ -64,7 +74,8 @@ FN(v_pk_fma_f16) { packed_f16(w, o, 3, number_fma_f16); }
 		for (unsigned i = 0; i < LANES; i++) { \
 			r.x[i] = 0; \
 			for (unsigned h = 0; h < 2; h++) { \
-				uint32_t a = chosen(o, 0, h, in[0][i]), b = chosen(o, 1, h, in[1][i]), c = chosen(o, 2, h, in[2][i]); \
+				uint32_t a = chosen(o, 0, h, in[0][i]), b = chosen(o, 1, h, in[1][i]), \
+				c = chosen(o, 2, h, in[2][i]); \
 				(void)c; \
 				r.x[i] |= ((uint32_t)(e) & 0xffff) << 16 * h; \
 			} \
@@ -74,7 +85,7 @@ FN(v_pk_fma_f16) { packed_f16(w, o, 3, number_fma_f16); }
 LIST16(DEFINE)
 #undef DEFINE
 
-/* --- two f32 in a pair of registers ------------------------------------------------------------------------------------------------- */
+/* --- two f32 in a pair of registers ----------------------------------------------------------------------------------------- */
 /* A constant has no upper half. */
 static const float *pair_half(struct wave *w, const struct op *o, unsigned source, unsigned which, struct lanes *space)
 {
@@ -125,7 +136,7 @@ FN(v_pk_mov_b32)
 	operand_put(w, o, 0, 1, s0.x);
 }
 
-/* --- f16 and f32 mixed: op_sel_hi says that a source is f16, op_sel which half; neg_hi is its absolute value -------------------------- */
+/* --- f16 and f32 mixed: op_sel_hi says that a source is f16, op_sel which half; neg_hi is its absolute value ---------------- */
 static void read_mix(const struct wave *w, const struct op *o, unsigned n, double *to)
 {
 	struct lanes space;
@@ -169,11 +180,12 @@ static void mix_half(struct wave *w, const struct op *o, unsigned shift)
 FN(v_fma_mixlo_f16) { mix_half(w, o, 0); }
 FN(v_fma_mixhi_f16) { mix_half(w, o, 16); }
 
-/* --- dot products: pairs and fours into 32 bits ------------------------------------------------------------------------------------------ */
+/* --- dot products: pairs and fours into 32 bits ----------------------------------------------------------------------------- */
 static void dot_f16(struct wave *w, const struct op *o, unsigned third)
 {
 	struct lanes sa, sb, sc;
-	const uint32_t *a = operand_plain(w, o, 1, 0, &sa), *b = operand_plain(w, o, 2, 0, &sb), *c = operand_plain(w, o, third, 0, &sc);
+	const uint32_t *a = operand_plain(w, o, 1, 0, &sa), *b = operand_plain(w, o, 2, 0, &sb),
+		       *c = operand_plain(w, o, third, 0, &sc);
 	float r[LANES];
 
 	for (unsigned i = 0; i < LANES; i++) {
@@ -188,13 +200,15 @@ FN(v_dot2c_f32_f16) { dot_f16(w, o, 0); }
 static void dot_int(struct wave *w, const struct op *o, unsigned bits, bool is_signed, unsigned third)
 {
 	struct lanes sa, sb, sc, r;
-	const uint32_t *a = operand_plain(w, o, 1, 0, &sa), *b = operand_plain(w, o, 2, 0, &sb), *c = operand_plain(w, o, third, 0, &sc);
+	const uint32_t *a = operand_plain(w, o, 1, 0, &sa), *b = operand_plain(w, o, 2, 0, &sb),
+		       *c = operand_plain(w, o, third, 0, &sc);
 
 	for (unsigned i = 0; i < LANES; i++) {
 		uint32_t sum = c[i];
 		for (unsigned at = 0; at < 32; at += bits) {
 			uint32_t x = a[i] << (32 - bits - at), y = b[i] << (32 - bits - at);
-			sum += is_signed ? (uint32_t)(((int32_t)x >> (32 - bits)) * ((int32_t)y >> (32 - bits))) : (x >> (32 - bits)) * (y >> (32 - bits));
+			sum += is_signed ? (uint32_t)(((int32_t)x >> (32 - bits)) * ((int32_t)y >> (32 - bits)))
+					 : (x >> (32 - bits)) * (y >> (32 - bits));
 		}
 		r.x[i] = sum;
 	}
@@ -210,7 +224,8 @@ FN(v_dot2_u32_u16) { dot_int(w, o, 16, false, 3); }
 #define PLAIN(name, types) { #name, do_##name, types },
 const struct rule packed_rules[] = {
 	LIST16(ROW2)
-	PLAIN(v_pk_add_f16, "Fhh") PLAIN(v_pk_mul_f16, "Fhh") PLAIN(v_pk_min_f16, "Fhh") PLAIN(v_pk_max_f16, "Fhh") PLAIN(v_pk_fma_f16, "Fhhh")
+	PLAIN(v_pk_add_f16, "Fhh") PLAIN(v_pk_mul_f16, "Fhh") PLAIN(v_pk_min_f16, "Fhh") PLAIN(v_pk_max_f16, "Fhh")
+	PLAIN(v_pk_fma_f16, "Fhhh")
 	PLAIN(v_pk_add_f32, "Fff") PLAIN(v_pk_mul_f32, "Fff") PLAIN(v_pk_fma_f32, "Ffff") PLAIN(v_pk_mov_b32, "Fff")
 	PLAIN(v_fma_mix_f32, "Ffff") PLAIN(v_fma_mixlo_f16, "Ffff") PLAIN(v_fma_mixhi_f16, "Ffff")
 	PLAIN(v_dot2_f32_f16, "Ffff") PLAIN(v_dot2c_f32_f16, "Fff") PLAIN(v_dot4_i32_i8, "Ffff") PLAIN(v_dot4c_i32_i8, "Fff")

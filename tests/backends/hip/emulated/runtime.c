@@ -39,7 +39,9 @@ EXPORT const char *hipGetErrorName(hipError_t result)
 
 EXPORT const char *hipGetErrorString(hipError_t result)
 {
-	return fault.code == result && result ? fault.text : refused.code == result && result ? refused.text : "no further information";
+	return fault.code == result && result     ? fault.text
+	       : refused.code == result && result ? refused.text
+						  : "no further information";
 }
 
 static hipError_t refuse(hipError_t code, const char *text)
@@ -49,7 +51,7 @@ static hipError_t refuse(hipError_t code, const char *text)
 	return code;
 }
 
-/* --- the device: gfx90a's limits, no figures of a product ------------------------------------------------------------------------ */
+/* --- the device: gfx90a's limits, no figures of a product ------------------------------------------------------------------- */
 EXPORT hipError_t hipDeviceGetName(char *name, int len, hipDevice_t device)
 {
 	(void)device;
@@ -74,12 +76,20 @@ EXPORT hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t device)
 
 EXPORT hipError_t hipDeviceGetAttribute(int *value, int attribute, int device)
 {
-	static const struct { int attribute, value; } known[] = {
-		{ hipDeviceAttributeWarpSize, 64 }, { hipDeviceAttributeMaxThreadsPerBlock, 1024 }, { hipDeviceAttributeMaxBlockDimX, 1024 },
-		{ hipDeviceAttributeMaxBlockDimX + 1, 1024 }, { hipDeviceAttributeMaxBlockDimX + 2, 1024 },
-		{ hipDeviceAttributeMaxGridDimX, 2147483647 }, { hipDeviceAttributeMaxGridDimX + 1, 65535 },
-		{ hipDeviceAttributeMaxGridDimX + 2, 65535 }, { hipDeviceAttributeMaxSharedMemoryPerBlock, 65536 },
-		{ hipDeviceAttributeMaxRegistersPerBlock, 131072 }, { hipDeviceAttributeL2CacheSize, 8 << 20 },
+	static const struct {
+		int attribute, value;
+	} known[] = {
+		{ hipDeviceAttributeWarpSize, 64 },
+		{ hipDeviceAttributeMaxThreadsPerBlock, 1024 },
+		{ hipDeviceAttributeMaxBlockDimX, 1024 },
+		{ hipDeviceAttributeMaxBlockDimX + 1, 1024 },
+		{ hipDeviceAttributeMaxBlockDimX + 2, 1024 },
+		{ hipDeviceAttributeMaxGridDimX, 2147483647 },
+		{ hipDeviceAttributeMaxGridDimX + 1, 65535 },
+		{ hipDeviceAttributeMaxGridDimX + 2, 65535 },
+		{ hipDeviceAttributeMaxSharedMemoryPerBlock, 65536 },
+		{ hipDeviceAttributeMaxRegistersPerBlock, 131072 },
+		{ hipDeviceAttributeL2CacheSize, 8 << 20 },
 	};
 
 	(void)device;
@@ -99,9 +109,13 @@ EXPORT hipError_t hipGetDevicePropertiesR0600(void *properties, int device)
 	return hipSuccess;
 }
 
-/* --- memory ------------------------------------------------------------------------------------------------------------------------------ */
+/* --- memory ----------------------------------------------------------------------------------------------------------------- */
 EXPORT hipError_t hipMemGetInfo(size_t *left, size_t *total) { memory_info(left, total); return hipSuccess; }
-EXPORT hipError_t hipMalloc(void **address, size_t bytes) { *address = memory_new(bytes); return *address ? hipSuccess : hipErrorOutOfMemory; }
+EXPORT hipError_t hipMalloc(void **address, size_t bytes)
+{
+	*address = memory_new(bytes);
+	return *address ? hipSuccess : hipErrorOutOfMemory;
+}
 EXPORT hipError_t hipFree(void *address) { return memory_free(address) ? hipSuccess : hipErrorInvalidValue; }
 
 static hipError_t copy(void *to, const void *from, size_t bytes, const void *device_side)
@@ -114,13 +128,22 @@ static hipError_t copy(void *to, const void *from, size_t bytes, const void *dev
 	return hipSuccess;
 }
 
-EXPORT hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, void *from, size_t bytes, hipStream_t s) { (void)s; return copy(to, from, bytes, to); }
-EXPORT hipError_t hipMemcpyDtoHAsync(void *to, hipDeviceptr_t from, size_t bytes, hipStream_t s) { (void)s; return copy(to, from, bytes, from); }
+EXPORT hipError_t hipMemcpyHtoDAsync(hipDeviceptr_t to, void *from, size_t bytes, hipStream_t s)
+{
+	(void)s;
+	return copy(to, from, bytes, to);
+}
+EXPORT hipError_t hipMemcpyDtoHAsync(void *to, hipDeviceptr_t from, size_t bytes, hipStream_t s)
+{
+	(void)s;
+	return copy(to, from, bytes, from);
+}
 
 EXPORT hipError_t hipMemcpyDtoDAsync(hipDeviceptr_t to, hipDeviceptr_t from, size_t bytes, hipStream_t s)
 {
 	(void)s;
-	return memory_has((uintptr_t)from, bytes) ? copy(to, from, bytes, to) : refuse(hipErrorInvalidValue, "a copy leaves its buffer");
+	return memory_has((uintptr_t)from, bytes) ? copy(to, from, bytes, to)
+						  : refuse(hipErrorInvalidValue, "a copy leaves its buffer");
 }
 
 EXPORT hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_t bytes, hipStream_t s)
@@ -132,7 +155,7 @@ EXPORT hipError_t hipMemsetD8Async(hipDeviceptr_t to, unsigned char value, size_
 	return hipSuccess;
 }
 
-/* --- modules ----------------------------------------------------------------------------------------------------------------------------- */
+/* --- modules ---------------------------------------------------------------------------------------------------------------- */
 EXPORT hipError_t hipModuleLoadData(hipModule_t *module, const void *image)
 {
 	struct code *code = NULL;
@@ -165,7 +188,7 @@ EXPORT hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks
 	return hipSuccess;
 }
 
-/* --- launches ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- launches --------------------------------------------------------------------------------------------------------------- */
 /* Hidden arguments of code object V5, behind the others (LLVM's AMDGPU user guide, "Code Object V5 Metadata"). V4's
  * are all zero here. */
 static void fill_hidden_v5(uint8_t *to, const struct launch *l)
@@ -205,7 +228,8 @@ EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x,
                                         void **extra)
 {
 	const struct kernel *k = (void *)function;
-	struct launch l = { .kernel = k, .grid = { grid_x, grid_y, grid_z }, .block = { block_x, block_y, block_z }, .shared = shared };
+	struct launch l = { .kernel = k, .grid = { grid_x, grid_y, grid_z }, .block = { block_x, block_y, block_z },
+			    .shared = shared };
 	uint64_t threads = (uint64_t)block_x * block_y * block_z;
 	uint8_t *args;
 	size_t bytes;
@@ -226,13 +250,29 @@ EXPORT hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x,
 	return hipSuccess;
 }
 
-/* --- streams and events: without time --------------------------------------------------------------------------------------------------- */
+/* --- streams and events: without time --------------------------------------------------------------------------------------- */
 static char handle;
 
-EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) { (void)flags; *stream = (hipStream_t)(void *)&handle; return hipSuccess; }
+EXPORT hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags)
+{
+	(void)flags;
+	*stream = (hipStream_t)(void *)&handle;
+	return hipSuccess;
+}
 EXPORT hipError_t hipStreamDestroy(hipStream_t stream) { (void)stream; return hipSuccess; }
 EXPORT hipError_t hipStreamSynchronize(hipStream_t stream) { (void)stream; return fault.code; }
-EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) { (void)flags; *event = (hipEvent_t)(void *)&handle; return hipSuccess; }
+EXPORT hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags)
+{
+	(void)flags;
+	*event = (hipEvent_t)(void *)&handle;
+	return hipSuccess;
+}
 EXPORT hipError_t hipEventDestroy(hipEvent_t event) { (void)event; return hipSuccess; }
 EXPORT hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) { (void)event; (void)stream; return hipSuccess; }
-EXPORT hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t end) { (void)start; (void)end; *milliseconds = 0; return hipSuccess; }
+EXPORT hipError_t hipEventElapsedTime(float *milliseconds, hipEvent_t start, hipEvent_t end)
+{
+	(void)start;
+	(void)end;
+	*milliseconds = 0;
+	return hipSuccess;
+}

@@ -25,16 +25,20 @@ static void set64(struct wave *w, const struct op *o, uint64_t value) { wave_set
 	X(s_max_i32, (int32_t)a > (int32_t)b ? a : b, (int32_t)a > (int32_t)b) \
 	X(s_max_u32, a > b ? a : b, a > b) \
 	X(s_and_b32, a & b, r != 0) X(s_or_b32, a | b, r != 0) X(s_xor_b32, a ^ b, r != 0) \
-	X(s_andn2_b32, a & ~b, r != 0) X(s_orn2_b32, a | ~b, r != 0) X(s_nand_b32, ~(a & b), r != 0) X(s_nor_b32, ~(a | b), r != 0) \
+	X(s_andn2_b32, a & ~b, r != 0) X(s_orn2_b32, a | ~b, r != 0) X(s_nand_b32, ~(a & b), r != 0) \
+	X(s_nor_b32, ~(a | b), r != 0) \
 	X(s_xnor_b32, ~(a ^ b), r != 0) \
-	X(s_lshl_b32, a << (b & 31), r != 0) X(s_lshr_b32, a >> (b & 31), r != 0) X(s_ashr_i32, (uint32_t)((int32_t)a >> (b & 31)), r != 0) \
+	X(s_lshl_b32, a << (b & 31), r != 0) X(s_lshr_b32, a >> (b & 31), r != 0) \
+	X(s_ashr_i32, (uint32_t)((int32_t)a >> (b & 31)), r != 0) \
 	X(s_bfm_b32, ((1u << (a & 31)) - 1) << (b & 31), scc) \
 	X(s_bfe_u32, bits_u(a, b & 31, b >> 16 & 127), r != 0) X(s_bfe_i32, bits_i(a, b & 31, b >> 16 & 127), r != 0) \
 	X(s_mul_i32, a * b, scc) X(s_mul_hi_u32, (uint32_t)((uint64_t)a * b >> 32), scc) \
 	X(s_mul_hi_i32, (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32), scc) \
 	X(s_absdiff_i32, (uint32_t)llabs((long long)(int32_t)a - (int32_t)b), r != 0) \
-	X(s_lshl1_add_u32, (a << 1) + b, ((uint64_t)a << 1) + b > UINT32_MAX) X(s_lshl2_add_u32, (a << 2) + b, ((uint64_t)a << 2) + b > UINT32_MAX) \
-	X(s_lshl3_add_u32, (a << 3) + b, ((uint64_t)a << 3) + b > UINT32_MAX) X(s_lshl4_add_u32, (a << 4) + b, ((uint64_t)a << 4) + b > UINT32_MAX) \
+	X(s_lshl1_add_u32, (a << 1) + b, ((uint64_t)a << 1) + b > UINT32_MAX) \
+	X(s_lshl2_add_u32, (a << 2) + b, ((uint64_t)a << 2) + b > UINT32_MAX) \
+	X(s_lshl3_add_u32, (a << 3) + b, ((uint64_t)a << 3) + b > UINT32_MAX) \
+	X(s_lshl4_add_u32, (a << 4) + b, ((uint64_t)a << 4) + b > UINT32_MAX) \
 	X(s_pack_ll_b32_b16, (a & 0xffff) | b << 16, scc) X(s_pack_lh_b32_b16, (a & 0xffff) | (b & 0xffff0000), scc) \
 	X(s_pack_hh_b32_b16, a >> 16 | (b & 0xffff0000), scc) \
 	X(s_cselect_b32, scc ? a : b, scc)
@@ -64,7 +68,7 @@ static uint32_t bits_i(uint32_t x, unsigned from, unsigned n)
 BINARY(DEFINE)
 #undef DEFINE
 
-/* --- one source ------------------------------------------------------------------------------------------------------------------ */
+/* --- one source ------------------------------------------------------------------------------------------------------------- */
 static uint32_t reverse(uint32_t x)
 {
 	uint32_t r = 0;
@@ -76,8 +80,10 @@ static uint32_t reverse(uint32_t x)
 #define FLBIT_I32(a) ((int32_t)(a) < 0 ? ~(a) : (a))
 #define UNARY(X) \
 	X(s_mov_b32, a, scc) X(s_not_b32, ~a, r != 0) X(s_brev_b32, reverse(a), scc) \
-	X(s_bcnt0_i32_b32, 32u - (uint32_t)__builtin_popcount(a), r != 0) X(s_bcnt1_i32_b32, (uint32_t)__builtin_popcount(a), r != 0) \
-	X(s_ff0_i32_b32, ~a ? (uint32_t)__builtin_ctz(~a) : UINT32_MAX, scc) X(s_ff1_i32_b32, a ? (uint32_t)__builtin_ctz(a) : UINT32_MAX, scc) \
+	X(s_bcnt0_i32_b32, 32u - (uint32_t)__builtin_popcount(a), r != 0) \
+	X(s_bcnt1_i32_b32, (uint32_t)__builtin_popcount(a), r != 0) \
+	X(s_ff0_i32_b32, ~a ? (uint32_t)__builtin_ctz(~a) : UINT32_MAX, scc) \
+	X(s_ff1_i32_b32, a ? (uint32_t)__builtin_ctz(a) : UINT32_MAX, scc) \
 	X(s_flbit_i32_b32, a ? (uint32_t)__builtin_clz(a) : UINT32_MAX, scc) \
 	X(s_flbit_i32, FLBIT_I32(a) ? (uint32_t)__builtin_clz(FLBIT_I32(a)) : UINT32_MAX, scc) \
 	X(s_sext_i32_i8, (uint32_t)(int8_t)a, scc) X(s_sext_i32_i16, (uint32_t)(int16_t)a, scc) \
@@ -104,12 +110,15 @@ FN(s_addk_i32)
 	set(w, o, r);
 }
 
-/* --- 64 bits ---------------------------------------------------------------------------------------------------------------------- */
+/* --- 64 bits ---------------------------------------------------------------------------------------------------------------- */
 #define BINARY64(X) \
-	X(s_and_b64, a & b) X(s_or_b64, a | b) X(s_xor_b64, a ^ b) X(s_andn2_b64, a & ~b) X(s_orn2_b64, a | ~b) X(s_nand_b64, ~(a & b)) \
+	X(s_and_b64, a & b) X(s_or_b64, a | b) X(s_xor_b64, a ^ b) X(s_andn2_b64, a & ~b) X(s_orn2_b64, a | ~b) \
+	X(s_nand_b64, ~(a & b)) \
 	X(s_nor_b64, ~(a | b)) X(s_xnor_b64, ~(a ^ b)) \
 	X(s_lshl_b64, a << (b & 63)) X(s_lshr_b64, a >> (b & 63)) X(s_ashr_i64, (uint64_t)((int64_t)a >> (b & 63))) \
-	X(s_bfe_u64, (b >> 16 & 127) == 0 ? 0 : (b >> 16 & 127) + (b & 63) >= 64 ? a >> (b & 63) : a >> (b & 63) & ((UINT64_C(1) << (b >> 16 & 127)) - 1))
+	X(s_bfe_u64, (b >> 16 & 127) == 0              ? 0 \
+	             : (b >> 16 & 127) + (b & 63) >= 64 ? a >> (b & 63) \
+	                                                : a >> (b & 63) & ((UINT64_C(1) << (b >> 16 & 127)) - 1))
 #define DEFINE(name, result) \
 	FN(name) \
 	{ \
@@ -151,7 +160,8 @@ FN(s_wqm_b64)
 }
 
 #define SAVEEXEC(X) \
-	X(s_and_saveexec_b64, a & exec) X(s_or_saveexec_b64, a | exec) X(s_xor_saveexec_b64, a ^ exec) X(s_andn2_saveexec_b64, a & ~exec) \
+	X(s_and_saveexec_b64, a & exec) X(s_or_saveexec_b64, a | exec) X(s_xor_saveexec_b64, a ^ exec) \
+	X(s_andn2_saveexec_b64, a & ~exec) \
 	X(s_orn2_saveexec_b64, a | ~exec) X(s_nand_saveexec_b64, ~(a & exec)) X(s_nor_saveexec_b64, ~(a | exec)) \
 	X(s_xnor_saveexec_b64, ~(a ^ exec)) X(s_andn1_saveexec_b64, ~a & exec) X(s_orn1_saveexec_b64, ~a | exec)
 #define DEFINE(name, result) \
@@ -168,10 +178,11 @@ SAVEEXEC(DEFINE)
 FN(s_andn1_wrexec_b64) { uint64_t r = ~A64 & wave_exec(w); wave_set64(w, SGPR_EXEC, r); set64(w, o, r); w->scc = r != 0; }
 FN(s_andn2_wrexec_b64) { uint64_t r = A64 & ~wave_exec(w); wave_set64(w, SGPR_EXEC, r); set64(w, o, r); w->scc = r != 0; }
 
-/* --- comparisons: scc alone --------------------------------------------------------------------------------------------------------- */
+/* --- comparisons: scc alone ------------------------------------------------------------------------------------------------- */
 #define COMPARE(X) \
 	X(eq_i32, a == b) X(lg_i32, a != b) X(gt_i32, (int32_t)a > (int32_t)b) X(ge_i32, (int32_t)a >= (int32_t)b) \
-	X(lt_i32, (int32_t)a < (int32_t)b) X(le_i32, (int32_t)a <= (int32_t)b) X(eq_u32, a == b) X(lg_u32, a != b) X(gt_u32, a > b) \
+	X(lt_i32, (int32_t)a < (int32_t)b) X(le_i32, (int32_t)a <= (int32_t)b) X(eq_u32, a == b) X(lg_u32, a != b) \
+	X(gt_u32, a > b) \
 	X(ge_u32, a >= b) X(lt_u32, a < b) X(le_u32, a <= b)
 #define DEFINE(name, result) \
 	FN(s_cmp_##name) { uint32_t a = operand_scalar(w, &o->o[0]), b = A; w->scc = result; } \
@@ -192,7 +203,7 @@ FN(s_bitcmp1_b32) { w->scc = operand_scalar(w, &o->o[0]) >> (A & 31) & 1; }
 FN(s_bitcmp0_b64) { w->scc = !(operand_scalar64(w, &o->o[0]) >> (A & 63) & 1); }
 FN(s_bitcmp1_b64) { w->scc = operand_scalar64(w, &o->o[0]) >> (A & 63) & 1; }
 
-/* --- where to go on ------------------------------------------------------------------------------------------------------------------ */
+/* --- where to go on --------------------------------------------------------------------------------------------------------- */
 static void branch(struct wave *w, const struct op *o, bool taken)
 {
 	if (taken)
@@ -235,7 +246,7 @@ FN(s_setreg)
 		dispatch_stop(w, o, hipErrorNotSupported, "this device has no such hardware register");
 }
 
-/* --- loads: base, offset; consecutive registers ---------------------------------------------------------------------------------------- */
+/* --- loads: base, offset; consecutive registers ----------------------------------------------------------------------------- */
 static void load(struct wave *w, const struct op *o, unsigned words)
 {
 	uint64_t at = (wave_s64(w, o->o[1].reg) + operand_scalar(w, &o->o[2]) + (uint64_t)(int64_t)o->offset) & ~UINT64_C(3);
@@ -260,16 +271,20 @@ FN(s_load_dwordx16) { load(w, o, 16); }
 const struct rule scalar_rules[] = {
 	BINARY(ROW) UNARY(ROW1) BINARY64(ROW64) SAVEEXEC(ROW_SAVE) COMPARE(ROW_COMPARE)
 	PLAIN(s_addk_i32, "Ff") PLAIN(s_bfe_i64, "Qqf") PLAIN(s_bfm_b64, "Qff") PLAIN(s_cselect_b64, "Qqq") PLAIN(s_mov_b64, "Qq")
-	PLAIN(s_cmov_b64, "Qq") PLAIN(s_not_b64, "Qq") PLAIN(s_bcnt1_i32_b64, "Fq") PLAIN(s_bcnt0_i32_b64, "Fq") PLAIN(s_ff1_i32_b64, "Fq")
+	PLAIN(s_cmov_b64, "Qq") PLAIN(s_not_b64, "Qq") PLAIN(s_bcnt1_i32_b64, "Fq") PLAIN(s_bcnt0_i32_b64, "Fq")
+	PLAIN(s_ff1_i32_b64, "Fq")
 	PLAIN(s_ff0_i32_b64, "Fq") PLAIN(s_flbit_i32_b64, "Fq") PLAIN(s_brev_b64, "Qq") PLAIN(s_wqm_b64, "Qq")
 	PLAIN(s_andn1_wrexec_b64, "Qq") PLAIN(s_andn2_wrexec_b64, "Qq")
-	PLAIN(s_cmp_eq_u64, "qq") PLAIN(s_cmp_lg_u64, "qq") PLAIN(s_bitcmp0_b32, "ff") PLAIN(s_bitcmp1_b32, "ff") PLAIN(s_bitcmp0_b64, "qf")
+	PLAIN(s_cmp_eq_u64, "qq") PLAIN(s_cmp_lg_u64, "qq") PLAIN(s_bitcmp0_b32, "ff") PLAIN(s_bitcmp1_b32, "ff")
+	PLAIN(s_bitcmp0_b64, "qf")
 	PLAIN(s_bitcmp1_b64, "qf")
-	PLAIN(s_branch, "f") PLAIN(s_cbranch_scc0, "f") PLAIN(s_cbranch_scc1, "f") PLAIN(s_cbranch_vccz, "f") PLAIN(s_cbranch_vccnz, "f")
+	PLAIN(s_branch, "f") PLAIN(s_cbranch_scc0, "f") PLAIN(s_cbranch_scc1, "f") PLAIN(s_cbranch_vccz, "f")
+	PLAIN(s_cbranch_vccnz, "f")
 	PLAIN(s_cbranch_execz, "f") PLAIN(s_cbranch_execnz, "f")
 	PLAIN(s_getpc_b64, "Q") PLAIN(s_setpc_b64, "q") PLAIN(s_swappc_b64, "Qq")
 	PLAIN(s_endpgm, "*") PLAIN(s_barrier, "*") PLAIN(s_nop, "*") PLAIN(s_trap, "*")
-	{ "s_waitcnt", do_s_nop, "*" }, { "s_sleep", do_s_nop, "*" }, { "s_setprio", do_s_nop, "*" }, { "s_inst_prefetch", do_s_nop, "*" },
+	{ "s_waitcnt", do_s_nop, "*" }, { "s_sleep", do_s_nop, "*" }, { "s_setprio", do_s_nop, "*" },
+	{ "s_inst_prefetch", do_s_nop, "*" },
 	{ "s_icache_inv", do_s_nop, "*" }, { "s_dcache_inv", do_s_nop, "*" }, { "s_dcache_wb", do_s_nop, "*" },
 	{ "s_setreg_b32", do_s_setreg, "*" }, { "s_setreg_imm32_b32", do_s_setreg, "*" },
 	PLAIN(s_load_dword, "Fqf") PLAIN(s_load_dwordx2, "Fqf") PLAIN(s_load_dwordx4, "Fqf") PLAIN(s_load_dwordx8, "Fqf")

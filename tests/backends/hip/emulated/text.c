@@ -7,12 +7,26 @@
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-static const struct { const char *name; uint8_t kind; uint16_t reg; } named[] = {
-	{ "vcc_lo", OPERAND_SGPR, SGPR_VCC }, { "vcc_hi", OPERAND_SGPR, SGPR_VCC + 1 }, { "vcc", OPERAND_SGPR, SGPR_VCC },
-	{ "exec_lo", OPERAND_SGPR, SGPR_EXEC }, { "exec_hi", OPERAND_SGPR, SGPR_EXEC + 1 }, { "exec", OPERAND_SGPR, SGPR_EXEC },
-	{ "flat_scratch_lo", OPERAND_SGPR, SGPR_FLAT }, { "flat_scratch_hi", OPERAND_SGPR, SGPR_FLAT + 1 },
-	{ "flat_scratch", OPERAND_SGPR, SGPR_FLAT }, { "m0", OPERAND_SGPR, SGPR_M0 }, { "src_scc", OPERAND_SCC, 0 }, { "scc", OPERAND_SCC, 0 },
-	{ "src_vccz", OPERAND_VCCZ, 0 }, { "src_execz", OPERAND_EXECZ, 0 }, { "off", OPERAND_NONE, 0 },
+static const struct {
+	const char *name;
+	uint8_t kind;
+	uint16_t reg;
+} named[] = {
+	{ "vcc_lo", OPERAND_SGPR, SGPR_VCC },
+	{ "vcc_hi", OPERAND_SGPR, SGPR_VCC + 1 },
+	{ "vcc", OPERAND_SGPR, SGPR_VCC },
+	{ "exec_lo", OPERAND_SGPR, SGPR_EXEC },
+	{ "exec_hi", OPERAND_SGPR, SGPR_EXEC + 1 },
+	{ "exec", OPERAND_SGPR, SGPR_EXEC },
+	{ "flat_scratch_lo", OPERAND_SGPR, SGPR_FLAT },
+	{ "flat_scratch_hi", OPERAND_SGPR, SGPR_FLAT + 1 },
+	{ "flat_scratch", OPERAND_SGPR, SGPR_FLAT },
+	{ "m0", OPERAND_SGPR, SGPR_M0 },
+	{ "src_scc", OPERAND_SCC, 0 },
+	{ "scc", OPERAND_SCC, 0 },
+	{ "src_vccz", OPERAND_VCCZ, 0 },
+	{ "src_execz", OPERAND_EXECZ, 0 },
+	{ "off", OPERAND_NONE, 0 },
 };
 
 /* f16's inline constants besides integers: 0.5, 1, 2, 4 with signs, 1/2π. */
@@ -110,8 +124,9 @@ static bool operand(char *text, char type, struct operand *p)
 static bool modifier(const char *text, struct op *o)
 {
 	static const char *const encoded[] = {
-		"op_sel:", "op_sel_hi:", "neg_lo:", "neg_hi:", "dst_sel:", "dst_unused:", "src0_sel:", "src1_sel:", "quad_perm:", "row_", "wave_",
-		"bank_mask:", "bound_ctrl:", "cbsz:", "abid:", "blgp:", "slc", "offset:swizzle(",
+		"op_sel:",     "op_sel_hi:", "neg_lo:",    "neg_hi:", "dst_sel:", "dst_unused:",
+		"src0_sel:",   "src1_sel:",  "quad_perm:", "row_",    "wave_",    "bank_mask:",
+		"bound_ctrl:", "cbsz:",      "abid:",      "blgp:",   "slc",      "offset:swizzle(",
 	};
 
 	for (size_t i = 0; i < sizeof encoded / sizeof *encoded; i++)

@@ -89,15 +89,17 @@ static inline uint32_t reversed(uint32_t x)
 static inline float frexp_mant(float x) { int e; return isfinite(x) ? frexpf(x, &e) : x; }
 static inline uint32_t frexp_exp(float x) { int e = 0; if (isfinite(x)) frexpf(x, &e); return (uint32_t)e; }
 
-/* --- shapes -------------------------------------------------------------------------------------------------------------------------- */
+/* --- shapes ----------------------------------------------------------------------------------------------------------------- */
 #define IN(type, x, n) struct lanes space_##x; const type *in_##x = (const type *)operand_in(w, o, o->sources + n, 0, &space_##x)
-#define PLAIN_IN(type, x, n) struct lanes space_##x; const type *in_##x = (const type *)operand_plain(w, o, o->sources + n, 0, &space_##x)
+#define PLAIN_IN(type, x, n) struct lanes space_##x; const type *in_##x = (const type *)operand_plain(w, o, o->sources + n, 0, \
+	&space_##x)
 #define EACH(body) for (unsigned i = 0; i < LANES; i++) { body }
 #define FN(name) HOT static void do_##name(struct wave *w, const struct op *o)
 
 #define F_1(name, e) FN(name) { float r[LANES]; IN(float, a, 0); EACH(float a = in_a[i]; r[i] = e;) operand_out_f32(w, o, r); }
 #define F_2(name, e) \
-	FN(name) { float r[LANES]; IN(float, a, 0); IN(float, b, 1); EACH(float a = in_a[i]; float b = in_b[i]; r[i] = e;) operand_out_f32(w, o, r); }
+	FN(name) { float r[LANES]; IN(float, a, 0); IN(float, b, 1); EACH(float a = in_a[i]; float b = in_b[i]; r[i] = e;) \
+		operand_out_f32(w, o, r); }
 #define F_3(name, e) \
 	FN(name) \
 	{ \
@@ -116,9 +118,11 @@ static inline uint32_t frexp_exp(float x) { int e = 0; if (isfinite(x)) frexpf(x
 		EACH(float a = in_a[i]; float b = in_b[i]; float c = in_c[i]; r[i] = e;) \
 		operand_out_f32(w, o, r); \
 	}
-#define U_1(name, e) FN(name) { struct lanes r; PLAIN_IN(uint32_t, a, 0); EACH(uint32_t a = in_a[i]; r.x[i] = e;) operand_out(w, o, r.x); }
+#define U_1(name, e) FN(name) { struct lanes r; PLAIN_IN(uint32_t, a, 0); EACH(uint32_t a = in_a[i]; r.x[i] = e;) \
+		operand_out(w, o, r.x); }
 #define U_2(name, e) \
-	FN(name) { struct lanes r; PLAIN_IN(uint32_t, a, 0); PLAIN_IN(uint32_t, b, 1); EACH(uint32_t a = in_a[i]; uint32_t b = in_b[i]; r.x[i] = e;) operand_out(w, o, r.x); }
+	FN(name) { struct lanes r; PLAIN_IN(uint32_t, a, 0); PLAIN_IN(uint32_t, b, 1); \
+		EACH(uint32_t a = in_a[i]; uint32_t b = in_b[i]; r.x[i] = e;) operand_out(w, o, r.x); }
 #define U_3(name, e) \
 	FN(name) \
 	{ \
@@ -129,32 +133,39 @@ static inline uint32_t frexp_exp(float x) { int e = 0; if (isfinite(x)) frexpf(x
 	}
 /* f32 to 32 bits, and back. */
 #define UF_1(name, e) FN(name) { struct lanes r; IN(float, a, 0); EACH(float a = in_a[i]; r.x[i] = e;) operand_out(w, o, r.x); }
-#define FU_1(name, e) FN(name) { float r[LANES]; PLAIN_IN(uint32_t, a, 0); EACH(uint32_t a = in_a[i]; r[i] = e;) operand_out_f32(w, o, r); }
+#define FU_1(name, e) FN(name) { float r[LANES]; PLAIN_IN(uint32_t, a, 0); EACH(uint32_t a = in_a[i]; r[i] = e;) \
+		operand_out_f32(w, o, r); }
 #define FU_2(name, e) \
-	FN(name) { float r[LANES]; IN(float, a, 0); PLAIN_IN(uint32_t, b, 1); EACH(float a = in_a[i]; uint32_t b = in_b[i]; r[i] = e;) operand_out_f32(w, o, r); }
+	FN(name) { float r[LANES]; IN(float, a, 0); PLAIN_IN(uint32_t, b, 1); \
+		EACH(float a = in_a[i]; uint32_t b = in_b[i]; r[i] = e;) operand_out_f32(w, o, r); }
 
 #define LIST(X) \
 	X(v_add_f32, F_2, a + b) X(v_sub_f32, F_2, a - b) X(v_subrev_f32, F_2, b - a) X(v_mul_f32, F_2, a * b) \
 	X(v_mul_legacy_f32, F_2, a == 0 || b == 0 ? 0 : a * b) X(v_min_f32, F_2, least(a, b)) X(v_max_f32, F_2, greatest(a, b)) \
-	X(v_fma_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmac_f32, F_ACC, __builtin_fmaf(a, b, c)) X(v_mad_f32, F_3, mad(a, b, c)) X(v_mac_f32, F_ACC, mad(a, b, c)) \
+	X(v_fma_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmac_f32, F_ACC, __builtin_fmaf(a, b, c)) X(v_mad_f32, F_3, mad(a, b, c)) \
+	X(v_mac_f32, F_ACC, mad(a, b, c)) \
 	X(v_madmk_f32, F_3, mad(a, b, c)) X(v_madak_f32, F_3, mad(a, b, c)) \
 	X(v_fmamk_f32, F_3, __builtin_fmaf(a, b, c)) X(v_fmaak_f32, F_3, __builtin_fmaf(a, b, c)) \
-	X(v_min3_f32, F_3, least(least(a, b), c)) X(v_max3_f32, F_3, greatest(greatest(a, b), c)) X(v_med3_f32, F_3, middle_f(a, b, c)) \
+	X(v_min3_f32, F_3, least(least(a, b), c)) X(v_max3_f32, F_3, greatest(greatest(a, b), c)) \
+	X(v_med3_f32, F_3, middle_f(a, b, c)) \
 	X(v_rcp_f32, F_1, 1 / a) X(v_rcp_iflag_f32, F_1, 1 / a) X(v_rsq_f32, F_1, 1 / sqrtf(a)) X(v_sqrt_f32, F_1, sqrtf(a)) \
-	X(v_exp_f32, F_1, exp2f(a)) X(v_log_f32, F_1, log2f(a)) X(v_exp_legacy_f32, F_1, exp2f(a)) X(v_log_legacy_f32, F_1, log2f(a)) \
+	X(v_exp_f32, F_1, exp2f(a)) X(v_log_f32, F_1, log2f(a)) X(v_exp_legacy_f32, F_1, exp2f(a)) \
+	X(v_log_legacy_f32, F_1, log2f(a)) \
 	X(v_sin_f32, F_1, (float)sin(6.283185307179586 * (double)a)) X(v_cos_f32, F_1, (float)cos(6.283185307179586 * (double)a)) \
 	X(v_floor_f32, F_1, floorf(a)) X(v_ceil_f32, F_1, ceilf(a)) X(v_trunc_f32, F_1, truncf(a)) X(v_rndne_f32, F_1, rintf(a)) \
 	X(v_fract_f32, F_1, least(a - floorf(a), 0x1.fffffep-1f)) X(v_frexp_mant_f32, F_1, frexp_mant(a)) \
 	X(v_frexp_exp_i32_f32, UF_1, frexp_exp(a)) X(v_ldexp_f32, FU_2, ldexpf(a, (int32_t)b)) \
 	X(v_cvt_f32_i32, FU_1, (float)(int32_t)a) X(v_cvt_f32_u32, FU_1, (float)a) X(v_cvt_u32_f32, UF_1, to_u32(a)) \
-	X(v_cvt_i32_f32, UF_1, to_i32(a)) X(v_cvt_rpi_i32_f32, UF_1, to_i32(floorf(a + 0.5f))) X(v_cvt_flr_i32_f32, UF_1, to_i32(floorf(a))) \
+	X(v_cvt_i32_f32, UF_1, to_i32(a)) X(v_cvt_rpi_i32_f32, UF_1, to_i32(floorf(a + 0.5f))) \
+	X(v_cvt_flr_i32_f32, UF_1, to_i32(floorf(a))) \
 	X(v_cvt_f32_ubyte0, FU_1, unpacked_byte(a, 0)) X(v_cvt_f32_ubyte1, FU_1, unpacked_byte(a, 1)) \
 	X(v_cvt_f32_ubyte2, FU_1, unpacked_byte(a, 2)) X(v_cvt_f32_ubyte3, FU_1, unpacked_byte(a, 3)) \
 	X(v_mov_b32, U_1, a) X(v_accvgpr_read_b32, U_1, a) X(v_accvgpr_write_b32, U_1, a) X(v_accvgpr_mov_b32, U_1, a) \
 	X(v_not_b32, U_1, ~a) X(v_bfrev_b32, U_1, reversed(a)) X(v_ffbl_b32, U_1, a ? (uint32_t)__builtin_ctz(a) : UINT32_MAX) \
 	X(v_ffbh_u32, U_1, a ? (uint32_t)__builtin_clz(a) : UINT32_MAX) \
 	X(v_ffbh_i32, U_1, a == 0 || a == UINT32_MAX ? UINT32_MAX : (uint32_t)__builtin_clz((int32_t)a < 0 ? ~a : a)) \
-	X(v_add_u32, U_2, a + b) X(v_sub_u32, U_2, a - b) X(v_subrev_u32, U_2, b - a) X(v_add_i32, U_2, a + b) X(v_sub_i32, U_2, a - b) \
+	X(v_add_u32, U_2, a + b) X(v_sub_u32, U_2, a - b) X(v_subrev_u32, U_2, b - a) X(v_add_i32, U_2, a + b) \
+	X(v_sub_i32, U_2, a - b) \
 	X(v_mul_lo_u32, U_2, a * b) X(v_mul_hi_u32, U_2, (uint32_t)((uint64_t)a * b >> 32)) \
 	X(v_mul_hi_i32, U_2, (uint32_t)((int64_t)(int32_t)a * (int32_t)b >> 32)) \
 	X(v_mul_i32_i24, U_2, sext24(a) * sext24(b)) X(v_mul_u32_u24, U_2, (a & 0xffffff) * (b & 0xffffff)) \
@@ -162,25 +173,29 @@ static inline uint32_t frexp_exp(float x) { int e = 0; if (isfinite(x)) frexpf(x
 	X(v_mul_hi_i32_i24, U_2, (uint32_t)((int64_t)(int32_t)sext24(a) * (int32_t)sext24(b) >> 32)) \
 	X(v_mad_i32_i24, U_3, sext24(a) * sext24(b) + c) X(v_mad_u32_u24, U_3, (a & 0xffffff) * (b & 0xffffff) + c) \
 	X(v_and_b32, U_2, a & b) X(v_or_b32, U_2, a | b) X(v_xor_b32, U_2, a ^ b) X(v_xnor_b32, U_2, ~(a ^ b)) \
-	X(v_lshlrev_b32, U_2, b << (a & 31)) X(v_lshrrev_b32, U_2, b >> (a & 31)) X(v_ashrrev_i32, U_2, (uint32_t)((int32_t)b >> (a & 31))) \
+	X(v_lshlrev_b32, U_2, b << (a & 31)) X(v_lshrrev_b32, U_2, b >> (a & 31)) \
+	X(v_ashrrev_i32, U_2, (uint32_t)((int32_t)b >> (a & 31))) \
 	X(v_min_i32, U_2, (int32_t)a < (int32_t)b ? a : b) X(v_max_i32, U_2, (int32_t)a > (int32_t)b ? a : b) \
 	X(v_min_u32, U_2, a < b ? a : b) X(v_max_u32, U_2, a > b ? a : b) \
 	X(v_add3_u32, U_3, a + b + c) X(v_lshl_add_u32, U_3, (a << (b & 31)) + c) X(v_add_lshl_u32, U_3, (a + b) << (c & 31)) \
-	X(v_lshl_or_b32, U_3, a << (b & 31) | c) X(v_and_or_b32, U_3, (a & b) | c) X(v_or3_b32, U_3, a | b | c) X(v_xad_u32, U_3, (a ^ b) + c) \
+	X(v_lshl_or_b32, U_3, a << (b & 31) | c) X(v_and_or_b32, U_3, (a & b) | c) X(v_or3_b32, U_3, a | b | c) \
+	X(v_xad_u32, U_3, (a ^ b) + c) \
 	X(v_bfi_b32, U_3, (a & b) | (~a & c)) X(v_bfe_u32, U_3, field_u(a, b, c)) X(v_bfe_i32, U_3, field_i(a, b, c)) \
 	X(v_bfm_b32, U_2, ((1u << (a & 31)) - 1) << (b & 31)) \
-	X(v_alignbit_b32, U_3, alignbits(a, b, c)) X(v_alignbyte_b32, U_3, alignbits(a, b, 8 * (c & 3))) X(v_perm_b32, U_3, perm(a, b, c)) \
+	X(v_alignbit_b32, U_3, alignbits(a, b, c)) X(v_alignbyte_b32, U_3, alignbits(a, b, 8 * (c & 3))) \
+	X(v_perm_b32, U_3, perm(a, b, c)) \
 	X(v_min3_i32, U_3, (int32_t)a < (int32_t)b ? ((int32_t)a < (int32_t)c ? a : c) : (int32_t)b < (int32_t)c ? b : c) \
 	X(v_max3_i32, U_3, (int32_t)a > (int32_t)b ? ((int32_t)a > (int32_t)c ? a : c) : (int32_t)b > (int32_t)c ? b : c) \
 	X(v_min3_u32, U_3, a < b ? (a < c ? a : c) : b < c ? b : c) X(v_max3_u32, U_3, a > b ? (a > c ? a : c) : b > c ? b : c) \
 	X(v_med3_i32, U_3, middle_i((int32_t)a, (int32_t)b, (int32_t)c)) X(v_med3_u32, U_3, middle_u(a, b, c)) \
-	X(v_sad_u8, U_3, sad_u8(a, b, c)) X(v_sad_u32, U_3, (a > b ? a - b : b - a) + c) X(v_bcnt_u32_b32, U_2, (uint32_t)__builtin_popcount(a) + b)
+	X(v_sad_u8, U_3, sad_u8(a, b, c)) X(v_sad_u32, U_3, (a > b ? a - b : b - a) + c) \
+	X(v_bcnt_u32_b32, U_2, (uint32_t)__builtin_popcount(a) + b)
 
 #define DEFINE(name, shape, e) shape(name, e)
 LIST(DEFINE)
 #undef DEFINE
 
-/* --- carries: result, carry out, two sources, carry in ------------------------------------------------------------------------------- */
+/* --- carries: result, carry out, two sources, carry in ---------------------------------------------------------------------- */
 static void carry(struct wave *w, const struct op *o, bool subtract, bool reverse, bool with)
 {
 	struct lanes sa, sb, r;

@@ -74,7 +74,8 @@ static void write_f64(struct wave *w, const struct op *o, struct doubles *from)
 	}
 #define D_1(name, e) FN(name) { struct doubles x; read_f64(w, o, 1, &x); EACH(double a = x.x[i]; x.x[i] = e;) write_f64(w, o, &x); }
 #define D_2(name, e) \
-	FN(name) { struct doubles x, y; read_f64(w, o, 1, &x); read_f64(w, o, 2, &y); EACH(double a = x.x[i]; double b = y.x[i]; x.x[i] = e;) write_f64(w, o, &x); }
+	FN(name) { struct doubles x, y; read_f64(w, o, 1, &x); read_f64(w, o, 2, &y); \
+		EACH(double a = x.x[i]; double b = y.x[i]; x.x[i] = e;) write_f64(w, o, &x); }
 #define D_3(name, e) \
 	FN(name) \
 	{ \
@@ -92,10 +93,14 @@ static void write_f64(struct wave *w, const struct op *o, struct doubles *from)
 		write_f64(w, o, &x); \
 	}
 /* f64 from 32 bits, 32 bits from f64. */
-#define DU_1(name, e) FN(name) { struct lanes s; const uint32_t *x = operand_plain(w, o, 1, 0, &s); struct doubles r; EACH(uint32_t a = x[i]; r.x[i] = e;) write_f64(w, o, &r); }
-#define DF_1(name, e) FN(name) { struct lanes s; const float *x = (const float *)operand_in(w, o, 1, 0, &s); struct doubles r; EACH(float a = x[i]; r.x[i] = (double)e;) write_f64(w, o, &r); }
-#define UD_1(name, e) FN(name) { struct doubles x; struct lanes r; read_f64(w, o, 1, &x); EACH(double a = x.x[i]; r.x[i] = e;) operand_out(w, o, r.x); }
-#define FD_1(name, e) FN(name) { struct doubles x; float r[LANES]; read_f64(w, o, 1, &x); EACH(double a = x.x[i]; r[i] = (float)(e);) operand_out_f32(w, o, r); }
+#define DU_1(name, e) FN(name) { struct lanes s; const uint32_t *x = operand_plain(w, o, 1, 0, &s); struct doubles r; \
+		EACH(uint32_t a = x[i]; r.x[i] = e;) write_f64(w, o, &r); }
+#define DF_1(name, e) FN(name) { struct lanes s; const float *x = (const float *)operand_in(w, o, 1, 0, &s); struct doubles r; \
+		EACH(float a = x[i]; r.x[i] = (double)e;) write_f64(w, o, &r); }
+#define UD_1(name, e) FN(name) { struct doubles x; struct lanes r; read_f64(w, o, 1, &x); EACH(double a = x.x[i]; r.x[i] = e;) \
+		operand_out(w, o, r.x); }
+#define FD_1(name, e) FN(name) { struct doubles x; float r[LANES]; read_f64(w, o, 1, &x); \
+		EACH(double a = x.x[i]; r[i] = (float)(e);) operand_out_f32(w, o, r); }
 #define DDU_2(name, e) \
 	FN(name) \
 	{ \
@@ -156,7 +161,7 @@ static void mad64(struct wave *w, const struct op *o, bool is_signed)
 FN(v_mad_u64_u32) { mad64(w, o, false); }
 FN(v_mad_i64_i32) { mad64(w, o, true); }
 
-/* --- division: div_scale, a Newton iteration with fma, div_fmas, div_fixup ("CDNA2" guide, the instructions' pseudo-code) ------------ */
+/* --- division: div_scale, a Newton iteration with fma, div_fmas, div_fixup ("CDNA2" guide, the instructions' pseudo-code) --- */
 static double scaled(double s0, double s1, double s2, bool wide, bool *ret_flag)
 {
 	int least_normal = wide ? -1022 : -126, e1 = 0, e2 = 0, far = wide ? 768 : 96, up = wide ? 128 : 64, small = wide ? 53 : 23;
@@ -291,7 +296,7 @@ static void div_fixup(struct wave *w, const struct op *o, bool wide)
 FN(v_div_fixup_f32) { div_fixup(w, o, false); }
 FN(v_div_fixup_f64) { div_fixup(w, o, true); }
 
-/* --- comparisons; o->detail as decode.c's compare_rule made it --------------------------------------------------------------------------- */
+/* --- comparisons; o->detail as decode.c's compare_rule made it -------------------------------------------------------------- */
 enum { CMP_F16, CMP_F32, CMP_F64, CMP_I16, CMP_U16, CMP_I32, CMP_U32, CMP_I64, CMP_U64 };
 
 #define RELATION(type, a, b) ((type)(a) < (type)(b) ? 1u : (type)(a) == (type)(b) ? 2u : (type)(a) > (type)(b) ? 4u : 8u)
