@@ -197,17 +197,6 @@ SELECT min(id) FROM checkpoint WHERE context >= ?1 AND context < ?1 || 'g' GROUP
 -- name: validation_list
 SELECT * FROM validation WHERE checkpoint_id = ?1 AND (?2 IS NULL OR device = ?2) ORDER BY id DESC LIMIT ?3;
 
--- name: validation_of_job
-SELECT * FROM validation WHERE job_id = ?1 ORDER BY id;
-
--- name: validation_get
-SELECT * FROM validation WHERE id = ?1;
-
--- name: validation_same
-SELECT id FROM validation
-WHERE checkpoint_id = :checkpoint_id AND device = :device AND params = :params AND validator = :validator AND verdict = :verdict
-      AND seed_hash IS :seed_hash AND job_id IS :job_id AND created_ms = :created_ms LIMIT 1;
-
 -- name: validation_failed
 SELECT * FROM validation WHERE id IN (
 	SELECT max(id) FROM validation WHERE checkpoint_id = ?1 AND device = ?2 AND verdict = 'failed' GROUP BY params)
@@ -515,9 +504,6 @@ SELECT * FROM comparison WHERE a_id = ?1 AND device = ?2 AND a_params = ?3 AND b
       AND EXISTS (SELECT 1 FROM validation v WHERE v.id = a_validation AND v.verdict = 'passed')
 ORDER BY id DESC LIMIT 1;
 
--- name: comparison_of_job
-SELECT * FROM comparison WHERE job_id = ?1 ORDER BY id;
-
 -- Both orders: pairs say as much of A as of B.
 -- name: comparison_pair
 SELECT c.* FROM comparison c
@@ -709,3 +695,90 @@ SELECT (SELECT count(*) FROM exchange WHERE job_id IN (SELECT id FROM work)) AS 
        (SELECT count(*) FROM work WHERE kind = 'transform') AS attempts,
        (SELECT coalesce(sum(leased), 0) FROM work WHERE kind NOT IN ('optimize', 'pytorch')) AS device_seconds,
        (SELECT coalesce(sum(leased), 0) FROM work WHERE kind = 'pytorch') AS pytorch_seconds;
+
+-- A drain's bundle is attached as `away`. Its rows come over whole, by the ids of their jobs; checkpoints are found by hash, and numbers
+-- follow the last of this database. What a job refers to may be evidence of another job, which may have been merged before.
+-- name: merge_attach
+ATTACH ?1 AS away;
+
+-- name: merge_begin
+CREATE TEMP TABLE merge_job AS SELECT '' AS id;
+CREATE TEMP TABLE merge_pair (kind TEXT, there INTEGER, here INTEGER, fresh INTEGER, PRIMARY KEY (kind, there));
+CREATE TEMP VIEW merge_checkpoint AS SELECT a.id AS there, c.id AS here FROM away.checkpoint a JOIN main.checkpoint c USING (hash);
+CREATE TEMP VIEW merge_evidence AS
+SELECT e.id FROM merge_job j JOIN (
+	SELECT job_id, validation_id AS id FROM away.measurement UNION SELECT job_id, a_validation FROM away.comparison
+	UNION SELECT job_id, b_validation FROM away.comparison) e ON e.job_id = j.id WHERE e.id IS NOT NULL;
+
+-- name: merge_end
+DROP VIEW merge_evidence;
+DROP VIEW merge_checkpoint;
+DROP TABLE merge_pair;
+DROP TABLE merge_job;
+DETACH away;
+
+-- name: merge_job
+UPDATE temp.merge_job SET id = ?1;
+
+-- name: merge_missing
+SELECT count(*) FROM merge_evidence WHERE id NOT IN (SELECT v.id FROM away.validation v JOIN away.job j ON j.id = v.job_id);
+
+-- name: merge_rows
+UPDATE merge_pair SET fresh = 0;
+INSERT OR IGNORE INTO merge_pair
+SELECT 'validation', id, coalesce(same, id + (SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = 'validation')), same IS NULL
+FROM (SELECT v.id, (
+	SELECT min(s.id) FROM main.validation s
+	WHERE s.checkpoint_id = (SELECT here FROM merge_checkpoint WHERE there = v.checkpoint_id) AND s.device = v.device AND s.params = v.params
+	      AND s.validator = v.validator AND s.verdict = v.verdict AND s.seed_hash IS v.seed_hash AND s.job_id IS v.job_id
+	      AND s.created_ms = v.created_ms) AS same
+	FROM away.validation v WHERE v.job_id = (SELECT id FROM merge_job) OR v.id IN (SELECT id FROM merge_evidence));
+INSERT INTO merge_pair
+SELECT kind, r.id, r.id + (SELECT coalesce(max(seq), 0) FROM main.sqlite_sequence WHERE name = kind), 1
+FROM (SELECT 'measurement_run' AS kind, id, job_id FROM away.measurement_run UNION ALL SELECT 'measurement', id, job_id FROM away.measurement
+      UNION ALL SELECT 'metric', id, job_id FROM away.metric UNION ALL SELECT 'comparison', id, job_id FROM away.comparison) r
+      JOIN merge_job j ON j.id = r.job_id;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.validation WHERE id IN (SELECT there FROM merge_pair WHERE kind = 'validation' AND fresh);
+UPDATE merge_row SET id = (SELECT here FROM merge_pair WHERE kind = 'validation' AND there = id),
+       checkpoint_id = (SELECT here FROM merge_checkpoint WHERE there = checkpoint_id);
+INSERT INTO main.validation SELECT * FROM merge_row;
+DROP TABLE merge_row;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.measurement_run WHERE job_id = (SELECT id FROM merge_job);
+UPDATE merge_row SET id = (SELECT here FROM merge_pair WHERE kind = 'measurement_run' AND there = id),
+       checkpoint_id = (SELECT here FROM merge_checkpoint WHERE there = checkpoint_id);
+INSERT INTO main.measurement_run SELECT * FROM merge_row;
+DROP TABLE merge_row;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.measurement WHERE job_id = (SELECT id FROM merge_job);
+UPDATE merge_row SET id = (SELECT here FROM merge_pair WHERE kind = 'measurement' AND there = id),
+       checkpoint_id = (SELECT here FROM merge_checkpoint WHERE there = checkpoint_id),
+       run_id = (SELECT here FROM merge_pair WHERE kind = 'measurement_run' AND there = run_id),
+       validation_id = (SELECT here FROM merge_pair WHERE kind = 'validation' AND there = validation_id);
+INSERT INTO main.measurement SELECT * FROM merge_row;
+DROP TABLE merge_row;
+INSERT INTO main.measurement_condition
+SELECT here, conditions FROM away.measurement_condition JOIN merge_pair ON kind = 'measurement' AND there = measurement_id AND fresh;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.metric WHERE job_id = (SELECT id FROM merge_job);
+UPDATE merge_row SET id = (SELECT here FROM merge_pair WHERE kind = 'metric' AND there = id),
+       checkpoint_id = (SELECT here FROM merge_checkpoint WHERE there = checkpoint_id);
+INSERT INTO main.metric SELECT * FROM merge_row;
+DROP TABLE merge_row;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.comparison WHERE job_id = (SELECT id FROM merge_job);
+UPDATE merge_row SET id = (SELECT here FROM merge_pair WHERE kind = 'comparison' AND there = id),
+       a_id = (SELECT here FROM merge_checkpoint WHERE there = a_id), b_id = (SELECT here FROM merge_checkpoint WHERE there = b_id),
+       a_validation = (SELECT here FROM merge_pair WHERE kind = 'validation' AND there = a_validation),
+       b_validation = (SELECT here FROM merge_pair WHERE kind = 'validation' AND there = b_validation);
+INSERT INTO main.comparison SELECT * FROM merge_row;
+DROP TABLE merge_row;
+CREATE TEMP TABLE merge_row AS SELECT * FROM away.weighing WHERE comparison_id IN (SELECT there FROM merge_pair WHERE kind = 'comparison' AND fresh);
+UPDATE merge_row SET comparison_id = (SELECT here FROM merge_pair WHERE kind = 'comparison' AND there = comparison_id);
+INSERT INTO main.weighing SELECT * FROM merge_row;
+DROP TABLE merge_row;
+
+-- name: merge_count
+SELECT count(*) FROM merge_pair WHERE fresh AND kind <> 'measurement_run';
+
+-- name: merge_here
+SELECT here FROM merge_pair WHERE kind = ?1 AND there = ?2;
+
+-- name: merge_facts
+INSERT OR IGNORE INTO main.fact SELECT * FROM away.fact;

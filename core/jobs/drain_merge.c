@@ -13,11 +13,11 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
-#include "core/jobs/drain_evidence.h"
 #include "core/jobs/work.h"
 #include "core/record/checkpoint.h"
 #include "core/record/event.h"
 #include "core/record/job.h"
+#include "core/record/query.h"
 #include "core/record/store.h"
 
 /* Kind of the event by which a job that was merged is known again; its message is the digest of what came of it. */
@@ -27,7 +27,6 @@ struct merge {
 	struct db *home, *away;
 	const struct job *job;         /* of the bundle */
 	struct checkpoint there, here; /* the checkpoint that it is about, in either database */
-	struct drain_evidence rows;
 	struct drain_merged *sums;
 	struct buf *report;
 };
@@ -67,10 +66,12 @@ static void translate(const struct merge *m, const struct layout *l, void *objec
 				translate(m, f->of, *(char **)(void *)((char *)object + f->offset) + i * f->of->size);
 		}
 		bool run = strcmp(f->name, "run") == 0, evidence = strcmp(f->name, "evidence") == 0;
-		int64_t here = run || evidence
-				       ? drain_evidence_here(run ? &m->rows.runs : &m->rows.validations, layout_get_int(f, object))
-				       : 0;
-		if (here)
+		int64_t here = 0;
+		struct err ignored = ERR_INIT; /* what was not taken keeps its number */
+		if ((run || evidence) &&
+		    query_do(m->home, "merge_here",
+			     QUERY(QUERY_TEXT(run ? "measurement_run" : "validation"), QUERY_INT(layout_get_int(f, object))), &here,
+			     &ignored) > 0)
 			layout_set_int(f, object, here);
 	}
 }
@@ -163,12 +164,18 @@ static int check_same(struct merge *m, const struct job *home, struct err *e)
 
 static int take_job(struct merge *m, struct err *e)
 {
-	m->rows = (struct drain_evidence){
-		.home = m->home, .away = m->away, .job = m->job->id, .there = m->there.id, .here = m->here.id
-	};
-	int rc = drain_evidence_take(&m->rows, e);
-	m->sums->rows += m->rows.rows;
-	if (rc == 0)
+	int64_t missing = 0, rows = 0;
+	int rc = query_do(m->home, "merge_job", QUERY(QUERY_TEXT(m->job->id)), NULL, e);
+	if (rc >= 0)
+		rc = query_do(m->home, "merge_missing", NULL, &missing, e);
+	if (rc >= 0 && missing)
+		rc = err_set(e, ERR_IO, "a figure has evidence that is not in the bundle");
+	if (rc >= 0)
+		rc = query_exec(m->home, "merge_rows", e);
+	if (rc >= 0)
+		rc = query_do(m->home, "merge_count", NULL, &rows, e);
+	m->sums->rows += (unsigned)rows;
+	if (rc >= 0)
 		rc = take_status(m, e);
 	if (rc >= 0)
 		rc = end_job(m, e);
@@ -218,7 +225,6 @@ static int merge_job(struct merge *m, struct err *e)
 	job_fini(&home);
 	checkpoint_fini(&m->there);
 	checkpoint_fini(&m->here);
-	drain_evidence_fini(&m->rows);
 	return rc;
 }
 
@@ -237,7 +243,7 @@ static int merge_all(struct db *home, struct db *away, struct drain_merged *sums
 			rc = merge_job(&m, e);
 		}
 		if (rc == 0)
-			rc = drain_evidence_facts(home, away, e);
+			rc = query_exec(home, "merge_facts", e);
 		rc = store_end(home, rc, e);
 	}
 	job_list_fini(&jobs);
@@ -269,7 +275,13 @@ static int merge_copy(struct db *home, const char *copy, struct drain_merged *su
 	if (rc == 0)
 		rc = store_take(store, &away, e);
 	if (rc == 0)
-		rc = merge_all(home, away, sums, report, e);
+		rc = query_do(home, "merge_attach", QUERY(QUERY_TEXT(copy)), NULL, e);
+	if (rc >= 0) {
+		struct err late = ERR_INIT;
+		rc = query_exec(home, "merge_begin", e);
+		rc = rc < 0 ? rc : merge_all(home, away, sums, report, e);
+		query_exec(home, "merge_end", &late);
+	}
 	store_give(away);
 	store_close(store);
 	return rc;

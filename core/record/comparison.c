@@ -46,16 +46,6 @@ int comparison_add(struct db *db, struct comparison *c, struct err *e)
 	return query_insert(db, "comparison", &layout, c, e);
 }
 
-int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e)
-{
-	return query_all(db, "comparison_of_job", QUERY(QUERY_TEXT(job)), &layout, ret_list, e);
-}
-
-void comparison_list_fini(struct comparison_list *l)
-{
-	query_list_fini(&layout, l);
-}
-
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
 		       struct comparison *ret_comparison, struct err *e)
 {

@@ -40,13 +40,6 @@ struct comparison {
 
 /* Adds one row and sets c->id; texts and samples stay the caller's. */
 int comparison_add(struct db *db, struct comparison *c, struct err *e);
-struct comparison_list {
-	struct comparison *at;
-	size_t count;
-};
-/* The rows that a job wrote, oldest first. comparison_list_fini. */
-int comparison_of_job(struct db *db, const char *job, struct comparison_list *ret_list, struct err *e);
-void comparison_list_fini(struct comparison_list *l);
 /* The newest undisturbed comparison of these parameters of a checkpoint with the library. ERR_NOT_FOUND. comparison_fini it. */
 int comparison_library(struct db *db, int64_t checkpoint, const char *device, const char *params, bool cold,
 		       struct comparison *ret_comparison, struct err *e);

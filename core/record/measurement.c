@@ -153,14 +153,9 @@ int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *
 	return query_insert(db, "measurement_run", &run_layout, r, e);
 }
 
-int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e)
-{
-	return query_do(db, "measurement_run_end", QUERY(QUERY_INT(run), QUERY_INT(wall_ms)), NULL, e);
-}
-
 int measurement_run_end(struct db *db, int64_t run, struct err *e)
 {
-	return measurement_run_end_at(db, run, clock_wall_ms(), e);
+	return query_do(db, "measurement_run_end", QUERY(QUERY_INT(run), QUERY_INT(clock_wall_ms())), NULL, e);
 }
 
 int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e)

@@ -115,8 +115,6 @@ void measurement_list_fini(struct measurement_list *l);
 /* Adds a run and sets r->id and r->created_ms. */
 int measurement_run_begin(struct db *db, struct measurement_run *r, struct err *e);
 int measurement_run_end(struct db *db, int64_t run, struct err *e);
-/* The same for a run that ended elsewhere and earlier. */
-int measurement_run_end_at(struct db *db, int64_t run, int64_t wall_ms, struct err *e);
 /* The runs of a checkpoint, newest first. */
 int measurement_runs(struct db *db, int64_t checkpoint, struct measurement_run_list *ret_list, struct err *e);
 void measurement_run_list_fini(struct measurement_run_list *l);

@@ -128,6 +128,8 @@ int query_check(struct db *db, struct err *e)
 		sqlite3_stmt *stmt = NULL;
 		if (strcmp(db->set->at[i].name, "row_add") == 0)
 			continue; /* a template */
+		if (strncmp(db->set->at[i].name, "merge_", 6) == 0)
+			continue; /* needs an attached database */
 		int rc = sqlite3_prepare_v2(db->sql, db->set->at[i].sql, -1, &stmt, NULL);
 		bool empty = stmt == NULL;
 		sqlite3_finalize(stmt);

@@ -1,4 +1,5 @@
-/* query: runs the named statements of schema/queries.sql on one handle, for the files of core/record only.
+/* query: runs the named statements of schema/queries.sql on one handle, for the files of core/record, and for
+ * core/jobs/drain_merge.c, whose rows are of all tables.
  *
  *	rc = query_do(db, "fact_set", QUERY(QUERY_TEXT(device), QUERY_TEXT(key), QUERY_TEXT(value)), NULL, e);
  *	rc = query_all(db, "fact_list", QUERY(QUERY_TEXT(device)), &layout, ret_list, e);

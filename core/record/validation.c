@@ -58,23 +58,6 @@ int validation_list(struct db *db, int64_t checkpoint, const char *device, int l
 			 ret_list, e);
 }
 
-int validation_of_job(struct db *db, const char *job, struct validation_list *ret_list, struct err *e)
-{
-	return query_all(db, "validation_of_job", QUERY(QUERY_TEXT(job)), &layout, ret_list, e);
-}
-
-int validation_get(struct db *db, int64_t id, struct validation *ret_validation, struct err *e)
-{
-	return query_one(db, "validation_get", QUERY(QUERY_INT(id)), &layout, ret_validation, e);
-}
-
-int validation_same(struct db *db, const struct validation *v, int64_t *ret_id, struct err *e)
-{
-	*ret_id = 0;
-	int rc = query_save(db, "validation_same", &layout, v, ret_id, e);
-	return rc < 0 ? rc : 0;
-}
-
 int validation_failed(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		      struct err *e)
 {

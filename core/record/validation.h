@@ -50,12 +50,6 @@ int validation_add(struct db *db, struct validation *v, struct err *e);
 /* The rows of a checkpoint, newest first, on `device` unless NULL, at most `limit` (0: all). */
 int validation_list(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		    struct err *e);
-/* The rows that a job wrote, oldest first. */
-int validation_of_job(struct db *db, const char *job, struct validation_list *ret_list, struct err *e);
-/* A row by its number: 1, 0 when there is none. validation_fini it. */
-int validation_get(struct db *db, int64_t id, struct validation *ret_validation, struct err *e);
-/* The number of the row that says the same of the checkpoint v->checkpoint: the same verdict, job and time. 0: there is none. */
-int validation_same(struct db *db, const struct validation *v, int64_t *ret_id, struct err *e);
 /* The configurations that failed on this device, the newest failure of each, newest first. */
 int validation_failed(struct db *db, int64_t checkpoint, const char *device, int limit, struct validation_list *ret_list,
 		      struct err *e);

@@ -151,7 +151,8 @@ has "$(timeout 120 "$peakd" workflow log s --db "$db")" "n=4096" "workflow log s
 # shellcheck disable=SC2016
 same='SELECT device, sizes, params, status, median_ns, min_ns, rse, hex(samples), cold, compile_ns, registers, shared_bytes, spill_bytes,
 	message, driver, created_ms, (SELECT verdict || params || seed_hash || error || tolerance || v.created_ms || size_kind FROM validation v
-	WHERE v.id = validation_id) FROM measurement m WHERE job_id = '
+	WHERE v.id = validation_id), (SELECT conditions FROM measurement_condition c WHERE c.measurement_id = m.id) FROM measurement m
+	WHERE job_id = '
 is "$(sqlite3 "$db" "$same '$tune'")" "$(sqlite3 "$T/node/b/jobs.peakdb" "$same '$tune'")" "every merged measurement keeps its evidence"
 [ -n "$(sqlite3 "$db" "$same '$tune'")" ]
 ok $? "the merge brought measurements"
@@ -221,10 +222,16 @@ forge lent "INSERT INTO validation (checkpoint_id, validator, device, sizes, par
 "$peakd" drain merge "$T/lent" --db "$T/early.db" 2>"$T/lent.err"
 is $? 1 "times with the evidence of a job outside the bundle are refused"
 has "$(cat "$T/lent.err")" "evidence that is not in the bundle" "the refusal names evidence that is not in the bundle"
-forge unproven "UPDATE measurement SET validation_id = NULL"
+forge unproven "UPDATE measurement SET validation_id = NULL;
+	INSERT INTO comparison (a_id, library, device, sizes, a_params, verdict, a_ns, b_ns, ratio, low, high, confidence, margin, samples,
+	discarded, disturbed, cold, a_validation, job_id, created_ms) SELECT checkpoint_id, 'blas', device, sizes, params, 'same', 1, 1, 1, 1, 1,
+	1, 1, x'', 0, 0, 1, id, job_id, 7 FROM validation WHERE job_id = '$tune' LIMIT 1;
+	INSERT INTO weighing SELECT max(id), 'energy', 'less', 1, 1, 1, 1, 1, 1, 1, 2, x'', 7 FROM comparison"
 "$peakd" drain merge "$T/unproven" --db "$T/early.db" >"$T/unproven.out" 2>&1
 is $? 0 "times that claim no evidence are merged" "$(cat "$T/unproven.out")"
 is "$(sqlite3 "$T/early.db" "SELECT count(*) > 0, (SELECT count(*) FROM measurement_proven) FROM measurement WHERE job_id = '$tune'")" "1|0" "merged times without evidence are not proven"
+is "$(sqlite3 "$T/early.db" "SELECT w.objective, v.job_id FROM comparison c JOIN weighing w ON w.comparison_id = c.id
+	JOIN validation v ON v.id = c.a_validation")" "energy|$tune" "a merged comparison keeps its evidence and its weighing"
 is "$(timeout 120 "$peakd" workflow log s --db "$T/early.db" --json | jq -c '.checkpoints[0].best')" '[]' "workflow log does not quote merged times without evidence"
 cp -r "$T/node/b" "$T/forged"
 sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, 'budget\":2', 'budget\":9')"
