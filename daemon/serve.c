@@ -33,8 +33,10 @@ enum {
 	FILE_MAX = 1 << 20,
 	PORT = 7325,
 	FILES = 8192,
-	ARENAS = 4,     /* of malloc: each keeps what its threads freed, and by default there are eight for each core */
-	NAME_TELLS = 5, /* letters of a name before it may look like another one's mistake */
+	ARENAS = 4,         /* of malloc: each keeps what its threads freed, and by default there are eight for each core */
+	MAPPED = 256 << 10, /* bytes of a block from which malloc maps it alone, and unmaps it when it is freed */
+	TRIM_MS = 10000,    /* between two times that freed memory goes back to the system */
+	NAME_TELLS = 5,     /* letters of a name before it may look like another one's mistake */
 	PATIENCE_MS = 10000
 };
 
@@ -398,17 +400,22 @@ static bool take_signal(struct serve *s)
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };
-	int64_t needed = clock_now(), alive = needed, watchdog_ns = service_watchdog_ns();
+	int64_t needed = clock_now(), alive = needed, trimmed = needed, watchdog_ns = service_watchdog_ns();
 	unsigned long requests = 0;
 	for (;;) {
-		/* Without --idle-exit and a watchdog there is nothing to look at. */
-		int64_t until = s->idle_ns ? needed + s->idle_ns : INT64_MAX;
+		int64_t until = trimmed + TRIM_MS * CLOCK_MS;
+		if (s->idle_ns && needed + s->idle_ns < until)
+			until = needed + s->idle_ns;
 		if (watchdog_ns && alive + watchdog_ns < until)
 			until = alive + watchdog_ns;
-		if (poll(&fd, 1, until == INT64_MAX ? -1 : clock_poll_ms(until)) > 0) {
+		if (poll(&fd, 1, clock_poll_ms(until)) > 0) {
 			if (!take_signal(s))
 				return;
 			continue;
+		}
+		if (clock_now() - trimmed >= TRIM_MS * CLOCK_MS) {
+			malloc_trim(0);
+			trimmed = clock_now();
 		}
 		int64_t since = idle_since(s, &requests);
 		needed = since > needed ? since : needed;
@@ -463,6 +470,7 @@ static void stop(struct serve *s)
 static int serve_run(const struct verb_line *line)
 {
 	mallopt(M_ARENA_MAX, ARENAS);
+	mallopt(M_MMAP_THRESHOLD, MAPPED); /* else it rises to 32 MiB with the blocks that are freed */
 	struct serve s = { .line = line, .claim = STORE_CLAIM_INIT, .signals = -1 };
 	struct err e = ERR_INIT;
 	if (verb_get(line, "log-level") == NULL)

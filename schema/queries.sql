@@ -11,6 +11,8 @@ PRAGMA foreign_keys = ON;
 PRAGMA synchronous = FULL;
 PRAGMA journal_size_limit = 67108864;
 PRAGMA temp_store = MEMORY;
+-- KiB of pages that a handle keeps. The daemon keeps up to 16 idle handles, and the system caches the file anyway.
+PRAGMA cache_size = -512;
 
 -- name: store_wal
 PRAGMA journal_mode = WAL;

@@ -300,8 +300,9 @@ static int make_entry(const struct reference_making *m, const char *key, struct 
 	struct entry *entry = MEM_NEW(struct entry);
 	entry->reference = r;
 	entry->key = mem_str(key);
+	entry->bytes = sizeof *entry + strlen(key);
 	for (size_t k = 0; k < r.output_count; k++)
-		entry->bytes += r.outputs[k].wanted_len + r.outputs[k].elements;
+		entry->bytes += sizeof *r.outputs + r.outputs[k].wanted_len + r.outputs[k].elements;
 	lock_take(&refs->lock);
 	*ret_entry = keep_locked(refs, entry);
 	lock_release(&refs->lock);

@@ -88,7 +88,12 @@ PY
 daemon=$!
 wait_for 60 grep -q serving "$T/log"
 port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
-timeout 120 python3 "$T/attack.py" "$port" "$daemon" headers body stream silent >"$T/said" 2>"$T/err"
+resident() # in KiB
+{
+	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$daemon/status"
+}
+before=$(resident)
+timeout 120 python3 "$T/attack.py" "$port" "$daemon" silent headers body stream >"$T/said" 2>"$T/err"
 is $? 0 "a well-behaved client is answered during all attacks" "$(tail -3 "$T/err")"
 figure() # figure KIND WHAT
 {
@@ -100,6 +105,12 @@ for kind in headers body stream silent; do
 	[ "$(figure $kind grew_kb)" -lt 131072 ]
 	ok $? "attack by $kind: the daemon's memory stays bounded ($(figure $kind grew_kb) KB more)"
 done
+is_given_back()
+{
+	[ "$(resident)" -lt $((before + 8192)) ]
+}
+wait_for 30 is_given_back
+ok $? "after the attacks the memory goes back to the system ($before KiB before, $(resident) after)"
 has "$(grep ^stream "$T/said")" '"429": 172' "one client gets 128 streams, then status 429"
 is "$(curl -s --max-time 60 "http://127.0.0.1:$port/healthz" | head -1)" "ok" "/healthz answers after the attacks"
 kill "$daemon"

@@ -54,7 +54,7 @@ static void test_bad_files(void)
 	struct store *s = NULL;
 	fixture_folder(&f);
 	write_file(f.path, "this is a letter to my aunt, long enough to be looked at as a header, which it is not; "
-	                   "this is a letter to my aunt, long enough to be looked at as a header, which it is not");
+			   "this is a letter to my aunt, long enough to be looked at as a header, which it is not");
 	is_int(store_open(f.path, &s, &e), -ERR_INPUT, "a text file is refused");
 	has_str(e.text, "not a database", "with a reason");
 	unlink(f.path);
@@ -181,8 +181,10 @@ static void test_first_failure(void)
 	struct fixture f;
 	struct err e = ERR_INIT;
 	fixture_init(&f);
-	sqlite3_exec(f.db->sql, "CREATE TEMP TRIGGER broken BEFORE INSERT ON fact WHEN NEW.key = 'bad' "
-	             "BEGIN SELECT RAISE(ROLLBACK, 'broken on purpose'); END", NULL, NULL, NULL);
+	sqlite3_exec(f.db->sql,
+		     "CREATE TEMP TRIGGER broken BEFORE INSERT ON fact WHEN NEW.key = 'bad' "
+		     "BEGIN SELECT RAISE(ROLLBACK, 'broken on purpose'); END",
+		     NULL, NULL, NULL);
 	store_begin(f.db, &e);
 	fact_set(f.db, "gpu", "a", "1", &e);
 	ok(fact_set(f.db, "gpu", "bad", "1", NULL) < 0 && sqlite3_get_autocommit(f.db->sql),
@@ -309,7 +311,8 @@ static void test_small_disk(void)
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
 		SKIP(1, "a small file system cannot be mounted here");
 	else
-		is_int(status, 0, "a disk that is really full: a clear error, nothing lost, and on when there is "
+		is_int(status, 0,
+		       "a disk that is really full: a clear error, nothing lost, and on when there is "
 		       "space");
 	fixture_fini(&f);
 }
@@ -341,7 +344,10 @@ static void test_blobs(void)
 
 enum { THREADS = 4, ROUNDS = 60 };
 
-struct writer { struct store *store; int number; };
+struct writer {
+	struct store *store;
+	int number;
+};
 
 static void *write_facts(void *arg)
 {
@@ -388,6 +394,35 @@ static void test_threads(void)
 	fixture_fini(&f);
 }
 
+/* A daemon keeps many handles, and each has pages of its own. */
+static void test_page_caches(void)
+{
+	enum { HANDLES = 8, BLOBS = 32, BLOB_BYTES = 128 << 10, HANDLE_BYTES = 1 << 20 };
+	struct fixture f;
+	struct err e = ERR_INIT;
+	struct db *handles[HANDLES];
+	char *noise = MEM_NEW_N(char, BLOB_BYTES);
+	fixture_init(&f);
+	for (int i = 0; i < BLOBS; i++) {
+		struct hash hash;
+		memset(noise, 'a' + i, BLOB_BYTES);
+		blob_put(f.db, noise, BLOB_BYTES, &hash, &e);
+	}
+	sqlite3_int64 before = sqlite3_memory_used();
+	int rc = 0;
+	for (int i = 0; i < HANDLES; i++)
+		rc |= store_take(f.store, &handles[i], &e);
+	for (int i = 0; i < HANDLES && rc == 0; i++)
+		rc = query_exec_text(handles[i], "SELECT sum(instr(data, x'00')) FROM blob", &e);
+	for (int i = 0; i < HANDLES; i++)
+		store_give(handles[i]);
+	is_int(rc, 0, "%d handles read all of %d MiB", HANDLES, BLOBS * BLOB_BYTES >> 20);
+	long long each = (sqlite3_memory_used() - before) / HANDLES;
+	ok(each < HANDLE_BYTES, "each keeps less than 1 MiB of memory (%lld KiB)", each >> 10);
+	free(noise);
+	fixture_fini(&f);
+}
+
 /* Several processes make the same new database at once. */
 static void test_race_to_create(void)
 {
@@ -427,7 +462,8 @@ static void test_lock(void)
 	int pid = 0, ready[2];
 	struct store_claim claim = STORE_CLAIM_INIT;
 	char *note = NULL;
-	is_int(store_lock_holder(f.path, &pid, &note, &e), 0, "nobody holds the lock of a database that does not "
+	is_int(store_lock_holder(f.path, &pid, &note, &e), 0,
+	       "nobody holds the lock of a database that does not "
 	       "exist");
 	if (pipe(ready) != 0)
 		abort();
@@ -477,6 +513,7 @@ int main(void)
 	test_small_disk();
 	test_blobs();
 	test_threads();
+	test_page_caches();
 	test_race_to_create();
 	test_lock();
 	return tap_done();
