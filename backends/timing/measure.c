@@ -291,7 +291,8 @@ int measure_pair(const struct measure_run *a, const struct measure_run *b, struc
 		if (out.pair_count)
 			gpu_monitor_rest(&out.conditions[out.pair_count - 1]);
 		rc = take_pair(&p, &out, e);
-		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs || (uint64_t)(clock_now() - start) >= m->cap_ns;
+		uint64_t took = (uint64_t)(clock_now() - start);
+		last = p.good >= m->max_pairs || p.all >= 4 * (size_t)m->max_pairs || took >= (p.all < 2 ? 8 : 1) * m->cap_ns;
 		if (rc == 0)
 			look(&p, last);
 	}

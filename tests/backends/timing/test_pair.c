@@ -124,6 +124,11 @@ static void ends(void)
 	struct wire_paired p = paired(base, base, NULL, m, 0);
 	ok(pace_within(&pace, CLOCK_S), "the time cap ends a comparison (%s)", pace_text(&pace));
 	wire_paired_fini(&p);
+	m.cap_ns = 300 * CLOCK_MS;
+	device.wall = 160 * CLOCK_MS;
+	p = paired(base, base, NULL, m, 0);
+	is_int((long long)p.pair_count, 2, "a pair that takes the whole time is followed by a second one");
+	wire_paired_fini(&p);
 	device.wall = 0;
 	p = paired(base, dies, NULL, usual, -ERR_CRASH);
 	is_int((long long)p.pair_count, 0, "a device that faults gives no verdict");
