@@ -17,7 +17,7 @@
 
 struct study {
 	struct run run; /* file, workflow, device and the transformations in order */
-	struct study_table table;
+	json_t *rows;   /* study_table.h */
 	long long tries, first, parallel;
 	int64_t at;  /* the checkpoint that the next transformation starts from */
 	size_t done; /* transformations that are behind it */
@@ -25,77 +25,76 @@ struct study {
 
 /* --- one try ------------------------------------------------------------------------------------------------------------------ */
 
-static int start_try(struct study *s, const struct study_row *row, unsigned number, char **ret_id, struct err *e)
+static int start_try(struct study *s, const json_t *row, long long number, char **ret_id, struct err *e)
 {
-	char *at = mem_fmt("%lld", (long long)row->parent);
-	json_t *arguments = json_pack("{s:s, s:s, s:i}", "at", at, "transformation", row->transformation, "try", (int)number);
+	char *at = mem_fmt("%lld", (long long)run_setup_whole(row, "parent"));
+	json_t *arguments = json_pack("{s:s, s:O, s:I}", "at", at, "transformation", json_object_get(row, "transformation"), "try",
+				      (json_int_t)number);
 	free(at);
-	if (*row->model)
-		json_object_set_new(arguments, "model", json_string(row->model));
+	if (*run_setup_text(row, "model"))
+		json_object_set(arguments, "model", json_object_get(row, "model"));
 	verbs_copy(s->run.line, arguments, "device", "samples", NULL);
 	return client_start(s->run.client, "transform", arguments, ret_id, e);
 }
 
-static int end_try(struct study *s, const struct study_row *row, struct study_try *t, struct err *e)
+static int end_try(struct study *s, json_t *row, long long number, const char *id, struct err *e)
 {
-	char *label = mem_fmt("%s %u", row->transformation, t->number);
+	const char *transformation = run_setup_text(row, "transformation");
+	char *label = mem_fmt("%s %lld", transformation, number);
 	struct bar bar;
 	json_t *job = NULL;
 	bar_init(&bar, label);
-	int rc = client_wait(s->run.client, t->id, &(struct client_watch){ bar_say, &bar }, &job, e);
+	int rc = client_wait(s->run.client, id, &(struct client_watch){ bar_say, &bar }, &job, e);
 	bar_clear(&bar);
 	free(label);
 	if (rc < 0)
 		return rc;
 	const json_t *result = json_object_get(job, "result");
-	bool done = strcmp(run_setup_text(job, "state"), "done") == 0;
-	free(t->first);
-	t->first = mem_str(run_setup_text(result, "first_try"));
-	t->checkpoint = done ? run_setup_whole(result, "checkpoint") : 0;
-	t->asked = (unsigned)run_setup_whole(result, "asked");
-	t->repairs = (unsigned)run_setup_whole(result, "repairs");
-	t->tokens_in = (uint64_t)run_setup_whole(result, "tokens_in");
-	t->tokens_out = (uint64_t)run_setup_whole(result, "tokens_out");
-	t->tokens_cached = (uint64_t)run_setup_whole(result, "tokens_cached");
-	if (t->checkpoint == 0)
-		t->error = mem_str(*run_setup_text(job, "error") ? run_setup_text(job, "error") : run_setup_text(job, "state"));
+	const char *first = run_setup_text(result, "first_try"), *state = run_setup_text(job, "state"),
+		   *error = run_setup_text(job, "error");
+	int64_t checkpoint = strcmp(state, "done") == 0 ? run_setup_whole(result, "checkpoint") : 0,
+		repairs = run_setup_whole(result, "repairs");
+	error = checkpoint ? "" : *error ? error : state;
+	json_t *try = json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "try", (json_int_t)number, "first", first, "checkpoint",
+				(json_int_t)checkpoint, "asked", (json_int_t)run_setup_whole(result, "asked"), "repairs",
+				(json_int_t)repairs, "tokens_in", (json_int_t)run_setup_whole(result, "tokens_in"), "tokens_out",
+				(json_int_t)run_setup_whole(result, "tokens_out"), "tokens_cached",
+				(json_int_t)run_setup_whole(result, "tokens_cached"));
+	if (*error)
+		json_object_set_new(try, "error", json_string(error));
+	json_array_append_new(json_object_get(row, "each"), try);
+	run_setup_say(&s->run, transformation, "try %lld: %s%s%s", number, *first ? first : "not judged",
+		      !checkpoint ? ", not accepted: "
+		      : repairs   ? ", accepted after repair"
+				  : "",
+		      error);
 	json_decref(job);
-	run_setup_say(
-		&s->run, row->transformation, "try %u: %s%s%s%s", t->number, *t->first ? t->first : "not judged",
-		t->checkpoint > 0 ? t->repairs ? ", accepted after repair" : "" : ", not accepted: ", t->error ? t->error : "", "");
 	return 0;
 }
 
-/* After an interruption nobody waits for the other tries. */
-static void cancel_rest(struct study *s, const struct study_row *row, size_t from)
+static int row_tries(struct study *s, json_t *row, struct err *e)
 {
-	for (size_t k = from; k < row->try_count; k++) {
-		struct err ignored = ERR_INIT;
-		client_call(s->run.client, "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", row->tries[k].id), NULL,
-			    NULL, NULL, &ignored);
-	}
-}
-
-static int row_tries(struct study *s, struct study_row *row, struct err *e)
-{
-	size_t ended = 0;
+	char **ids = NULL;
+	size_t count = 0, ended = 0;
 	int rc = 0;
 	while (rc == 0 && ended < (size_t)s->tries) {
-		while (rc == 0 && row->try_count < (size_t)s->tries && row->try_count < ended + (size_t)s->parallel) {
-			unsigned number = (unsigned)(s->first + (long long)row->try_count);
+		while (rc == 0 && count < (size_t)s->tries && count < ended + (size_t)s->parallel) {
 			char *id = NULL;
-			rc = start_try(s, row, number, &id, e);
+			rc = start_try(s, row, s->first + (long long)count, &id, e);
 			if (rc == 0)
-				*MEM_PUSH(row->tries, row->try_count) =
-					(struct study_try){ .number = number, .id = id, .first = mem_str("") };
+				*MEM_PUSH(ids, count) = id;
 		}
 		if (rc == 0)
-			rc = end_try(s, row, &row->tries[ended], e);
-		if (rc == 0)
-			ended++;
+			rc = end_try(s, row, s->first + (long long)ended, ids[ended], e);
+		ended += rc == 0;
 	}
-	if (rc < 0)
-		cancel_rest(s, row, ended);
+	/* After an interruption nobody waits for the other tries. */
+	for (size_t k = ended; rc < 0 && k < count; k++) {
+		struct err ignored = ERR_INIT;
+		client_call(s->run.client, "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", ids[k]), NULL, NULL,
+			    NULL, &ignored);
+	}
+	mem_free_texts(ids, count);
 	return rc;
 }
 
@@ -113,25 +112,31 @@ static int stand_at(struct study *s, const char *at, struct err *e)
 	return rc;
 }
 
+/* Tries a transformation by each model. The next one starts from the first try that is accepted. */
 static int transformation(struct study *s, const char *name, struct err *e)
 {
-	size_t rows = 0;
+	size_t models = 0, k;
+	int64_t accepted = 0;
 	int rc = 0;
 	const char *model;
+	const json_t *try;
 	do {
-		model = verb_get_nth(s->run.line, "model", rows);
-		if (model == NULL && rows > 0)
+		model = verb_get_nth(s->run.line, "model", models);
+		if (model == NULL && models > 0)
 			break;
-		struct study_row *row = study_table_add(&s->table, name, model ? model : "", s->at);
-		rows++;
+		json_t *row = json_pack("{s:s, s:s, s:I, s:[]}", "transformation", name, "model", model ? model : "", "parent",
+					(json_int_t)s->at, "each");
+		json_array_append_new(s->rows, row);
+		models++;
 		rc = row_tries(s, row, e);
+		json_array_foreach(json_object_get(row, "each"), k, try) accepted =
+			accepted ? accepted : run_setup_whole(try, "checkpoint");
 	} while (rc == 0 && model);
 	if (rc < 0)
 		return rc;
-	const struct study_try *accepted = study_table_accepted(&s->table, rows);
-	if (accepted == NULL)
+	if (accepted == 0)
 		return err_set(e, ERR_WRONG, "no try of %s was accepted, so the transformations after it cannot be tried", name);
-	char *at = mem_fmt("%lld", (long long)accepted->checkpoint);
+	char *at = mem_fmt("%lld", (long long)accepted);
 	rc = stand_at(s, at, e);
 	free(at);
 	return rc;
@@ -140,7 +145,7 @@ static int transformation(struct study *s, const char *name, struct err *e)
 static int write_json(const struct study *s, const char *path, struct err *e)
 {
 	char date[32];
-	json_t *o = study_table_json(&s->table);
+	json_t *o = study_table_json(s->rows);
 	clock_iso(s->run.report.started_ms, date);
 	json_object_set_new(o, "context", json_string(s->run.report.stem));
 	json_object_set_new(o, "device", json_string(s->run.report.device ? s->run.report.device : ""));
@@ -159,7 +164,7 @@ static int save(const struct study *s, bool end, struct err *e)
 {
 	const char *json = verb_get(s->run.line, "json");
 	struct stat st;
-	if (json == NULL || s->table.row_count == 0)
+	if (json == NULL || json_array_size(s->rows) == 0)
 		return 0;
 	if (out_is_stdout(json) || (stat(json, &st) == 0 && !S_ISREG(st.st_mode)))
 		return end ? write_json(s, json, e) : 0;
@@ -206,11 +211,14 @@ static void say_again(const struct study *s)
 /* 0 only when every try was accepted in the end. */
 static int finish(struct study *s, int rc, struct err *e)
 {
-	struct study_sum all = study_table_sum(s->table.rows, s->table.row_count);
+	json_t *figures = study_table_json(s->rows), *all = json_object_get(figures, "pooled");
+	bool good = run_setup_whole(all, "given_up") == 0 && run_setup_whole(all, "unjudged") == 0,
+	     any = json_array_size(s->rows) > 0;
 	struct err late = ERR_INIT;
-	if (s->table.row_count)
-		study_table_print(&s->table, s->run.words);
-	if (s->run.report.compile_only && s->table.row_count)
+	if (any)
+		study_table_print(figures, s->run.words);
+	json_decref(figures);
+	if (s->run.report.compile_only && any)
 		fprintf(s->run.words, "nothing ran: %s is compile-only, and \"right\" means that it compiled\n",
 			s->run.report.device);
 	fflush(s->run.words);
@@ -220,7 +228,7 @@ static int finish(struct study *s, int rc, struct err *e)
 		rc = verb_fail(s->run.line, &late);
 	if (client_interrupted(s->run.client) && s->at)
 		say_again(s);
-	if (rc != 0 || all.given_up || all.unjudged)
+	if (rc != 0 || !good)
 		return VERB_FAILED;
 	return s->run.report.compile_only ? VERB_COMPILED : VERB_OK;
 }
@@ -229,6 +237,7 @@ static int study_run(const struct verb_line *line)
 {
 	struct study s = {
 		.run = { .line = line, .path = line->word_count ? line->words[0] : NULL, .from = verb_get(line, "from") },
+		.rows = json_array(),
 		.tries = verb_number(line, "tries", 5),
 		.first = verb_number(line, "first", 1),
 		.parallel = verb_number(line, "parallel", 5),
@@ -236,13 +245,14 @@ static int study_run(const struct verb_line *line)
 	struct err e = ERR_INIT;
 	if (s.run.path == NULL && s.run.from == NULL) {
 		err_set(&e, ERR_INPUT, "name the context to start with: peakd study FILE.peak.md, or peakd study --from AT");
+		json_decref(s.rows);
 		return verb_misused(line, &e);
 	}
 	int rc = run_setup_open(&s.run, &e);
 	int status = rc < 0 ? verb_fail(line, &e) : finish(&s, run_all(&s, &e), &e);
 	status = verb_ended(client_interrupted(s.run.client), status);
 	run_setup_fini(&s.run);
-	study_table_fini(&s.table);
+	json_decref(s.rows);
 	return status;
 }
 
