@@ -286,8 +286,9 @@ DOCS   = $(wildcard README.md docs/*.md)
 PAGES  = peakd.1:$(PREFIX)/share/man/man1/peakd.1 peakd.conf.5:$(PREFIX)/share/man/man5/peakd.conf.5 zsh:$(ZSHDIR)/_peakd \
          bash:$(PREFIX)/share/bash-completion/completions/peakd fish:$(PREFIX)/share/fish/vendor_completions.d/peakd.fish
 #: make install               installs binary, data, docs, man pages, completion and service (PREFIX, DESTDIR); also uninstall
-install: all pages
+install: all pages bundle
 	install -D -m 755 $(BUILD)/peakd $(DESTDIR)$(PREFIX)/bin/peakd
+	install -D -m 644 $(BUILD)/bundle.tar.gz $(DESTDIR)$(PREFIX)/lib/peakd/bundle.tar.gz
 	@for f in $(DATA); do install -D -m "$$([ -x $$f ] && echo 755 || echo 644)" $$f "$(SHARE)/$$f" || exit 1; done
 	@for f in $(DOCS); do install -D -m 644 $$f "$(DOC)/$${f#docs/}" || exit 1; done
 	@for f in $(PAGES); do install -D -m 644 $(BUILD)/pages/$${f%%:*} "$(DESTDIR)$${f#*:}" || exit 1; done
@@ -300,7 +301,7 @@ install: all pages
 	@[ -e $(CONF) ] || install -D -m 644 systemd/peakd.conf $(CONF)
 # Settings stay, as long as somebody changed them.
 uninstall:
-	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(SHARE) $(DOC) $(UNITS)/peakd.service $(UNITS)/peakd.socket \
+	rm -rf $(DESTDIR)$(PREFIX)/bin/peakd $(DESTDIR)$(PREFIX)/lib/peakd $(SHARE) $(DOC) $(UNITS)/peakd.service $(UNITS)/peakd.socket \
 		$(DESTDIR)$(PREFIX)/lib/sysusers.d/peakd.conf $(foreach f,$(PAGES),$(DESTDIR)$(word 2,$(subst :, ,$(f))))
 	@! cmp -s systemd/peakd.conf $(CONF) || rm $(CONF)
 
@@ -312,7 +313,7 @@ $(BUILD)/pages/fish: $(BUILD)/peakd packaging/pages.sh packaging/pages.awk
 
 #: make deb                   build/peakd_VERSION_ARCH.deb, checked by lintian (Debian packages: debhelper, lintian)
 .PHONY: deb
-deb: all pages
+deb: all pages bundle
 	@sh tests/source/packages.sh install $(BUILD)/deps.log deb
 	@sh packaging/deb.sh $(BUILD) $(VERSION)
 

@@ -471,8 +471,9 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, cons
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);
-	/* Who looks at a job is shown it, however it ended. */
-	if (ret_structured && (rc == 0 || (!ours && json_object_get(json_object_get(result, "structuredContent"), "state"))))
+	/* A job that failed is shown as any other, and a job that somebody looks at, however it ended. */
+	if (ret_structured &&
+	    (rc == 0 || ((!ours || rc == -ERR_WRONG) && json_object_get(json_object_get(result, "structuredContent"), "state"))))
 		*ret_structured = result_data(result, text);
 	if (rc == 0 && ret_text) {
 		*ret_text = text;

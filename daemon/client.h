@@ -24,8 +24,8 @@ struct client_watch {
 /* Calls a tool and waits for its end, also when the daemon first answers with a job's id. *ret_structured (may be NULL) is the
  * structured content, an empty object without one. *ret_text (may be NULL; free()) is the text for people. Errors: ERR_INPUT is a
  * refusal, in the tool's words. ERR_WRONG is a failed job, ERR_CANCELLED a cancelled or interrupted one. A signal is ERR_CANCELLED
- * and cancels the job, except one that the tool `job` looks at; that one's answer is in *ret_structured also when it failed or was
- * cancelled. ERR_NETWORK: the daemon is gone. */
+ * and cancels the job, except one that the tool `job` looks at. The answer of a failed job is in *ret_structured as well, and of a
+ * cancelled one that `job` looks at. ERR_NETWORK: the daemon is gone. */
 int client_call(struct client *client, const char *tool, json_t *take_arguments, const struct client_watch *watch,
 		json_t **ret_structured, char **ret_text, struct err *e);
 /* A resource's text; free(). */

@@ -22,6 +22,7 @@ enum { QUEUE_MAX = 4096, SEND_MS = 2000, SPAN_KIND_INTERNAL = 1, STATUS_ERROR = 
 struct otlp {
 	struct span_sink sink;
 	char *url;
+	struct curl_slist *headers; /* of the collector; may hold its key, so never logged */
 	pthread_t thread;
 	struct lock lock; /* LOCK_LEAF, of all below */
 	struct lock_bell bell;
@@ -79,23 +80,21 @@ static size_t ignore(char *bytes, size_t size, size_t count, void *arg)
 }
 
 /* NULL, or why it was not taken. free() */
-static char *post(const char *url, const char *body)
+static char *post(const struct otlp *o, const char *body)
 {
 	CURL *curl = curl_easy_init();
-	struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
 	char why[CURL_ERROR_SIZE] = "";
 	long status = 0;
-	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_URL, o->url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
 	curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, o->headers);
 	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, ignore);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)SEND_MS);
 	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
 	CURLcode code = curl_easy_perform(curl);
 	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-	curl_slist_free_all(headers);
 	curl_easy_cleanup(curl);
 	if (code != CURLE_OK)
 		return mem_str(*why ? why : curl_easy_strerror(code));
@@ -109,7 +108,7 @@ static void send_batch(struct otlp *o, json_t *take_spans, size_t dropped, bool 
 				     attribute("service.version", PEAKD_VERSION));
 	json_t *all = json_pack("{s:[{s:o, s:[{s:{s:s}, s:o}]}]}", "resourceSpans", "resource", resource, "scopeSpans", "scope",
 				"name", "peakd", "spans", take_spans);
-	char *body = json_dumps(all, JSON_COMPACT), *why = post(o->url, body);
+	char *body = json_dumps(all, JSON_COMPACT), *why = post(o, body);
 	if ((why || dropped) && !*io_complained) {
 		log_warning("%zu spans are lost: %s: %s; said once", count * (why != NULL) + dropped, o->url,
 			    why ? why : "the collector is too slow");
@@ -145,6 +144,34 @@ static void *run(void *arg)
 	return NULL;
 }
 
+/* "key=value,key=value", values percent-encoded, as OTEL_EXPORTER_OTLP_HEADERS has them. */
+static struct curl_slist *read_headers(void)
+{
+	struct curl_slist *headers = curl_slist_append(NULL, "Content-Type: application/json");
+	const char *traces = getenv("OTEL_EXPORTER_OTLP_TRACES_HEADERS"), *all = getenv("OTEL_EXPORTER_OTLP_HEADERS");
+	char *text = mem_str(traces && *traces ? traces : all ? all : ""), *rest = text, *pair;
+	while ((pair = strsep(&rest, ","))) {
+		char *key = pair + strspn(pair, " \t"), *is = strchr(key, '=');
+		if (is == NULL) {
+			if (*key)
+				log_warning(
+					"OTEL_EXPORTER_OTLP_HEADERS: a part without '=' is left out: write key=value,key=value");
+			continue;
+		}
+		char *value = curl_easy_unescape(NULL, is + 1 + strspn(is + 1, " \t"), 0, NULL);
+		char *line = mem_fmt("%.*s: %s", (int)strcspn(key, " \t="), key, value ? value : "");
+		if (*key == '=' || !value || !*value || strpbrk(line, "\r\n"))
+			log_warning("OTEL_EXPORTER_OTLP_HEADERS: %.*s is left out: its value is empty or has a line break",
+				    (int)(is - key), key);
+		else
+			headers = curl_slist_append(headers, line);
+		curl_free(value);
+		free(line);
+	}
+	free(text);
+	return headers;
+}
+
 struct otlp *otlp_new(void)
 {
 	const char *traces = getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), *all = getenv("OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -158,12 +185,14 @@ struct otlp *otlp_new(void)
 	lock_init(&o->lock, LOCK_LEAF);
 	lock_bell_init(&o->bell);
 	curl_global_init(CURL_GLOBAL_DEFAULT);
+	o->headers = read_headers();
 	if (pthread_create(&o->thread, NULL, run, o) == 0) {
 		log_info("spans go to %s", o->url);
 		return o;
 	}
 	log_warning("no spans are sent: no thread could be had");
 	json_decref(o->queue);
+	curl_slist_free_all(o->headers);
 	free(o->url);
 	free(o);
 	return NULL;
@@ -187,6 +216,7 @@ void otlp_free(struct otlp *take_otlp)
 	lock_bell_fini(&o->bell);
 	lock_fini(&o->lock);
 	json_decref(o->queue);
+	curl_slist_free_all(o->headers);
 	curl_global_cleanup();
 	free(o->url);
 	free(o);

@@ -15,7 +15,7 @@ printf 'peakd (%s) unstable; urgency=medium\n\n  * Built from its own sources.\n
 	"$version" "$date" >"$work/debian/changelog"
 SOURCE_DATE_EPOCH=$(date -d "$date" +%s)
 export SOURCE_DATE_EPOCH
-make --no-print-directory -s -C "$root" -o all BUILD="$build" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions \
+make --no-print-directory -s -C "$root" -o all -o bundle BUILD="$build" PREFIX=/usr ZSHDIR=/usr/share/zsh/vendor-completions \
 	DESTDIR="$work/debian/peakd" install >"$work/log"
 cd "$work"
 rm debian/peakd/usr/lib/sysusers.d/peakd.conf # debhelper installs it, and has it applied

@@ -108,6 +108,8 @@ static void sum_up(const struct optimizer *o, struct result *r)
 static bool is_lost(const struct optimizer *o)
 {
 	size_t n = o->decisions.count, failed = 0;
+	if (n && o->decisions.at[n - 1].kind == DECISION_STOP)
+		n--;
 	while (failed < n && o->decisions.at[n - failed - 1].outcome == DECISION_FAILED)
 		failed++;
 	return failed >= LOST;
@@ -407,6 +409,9 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	if (rc == 0)
 		rc = search(&o, e);
 	describe(&o, r);
+	/* A search that found nothing because its model or device was away has failed. */
+	if (rc == 0 && r->best == o.start.id && is_lost(&o))
+		rc = err_set(e, ERR_NETWORK, "%s", r->stopped);
 	if (rc == 0 && r->best != o.start.id && q->batch == NULL)
 		rc = compare_ends(&o, r->best, r, e);
 	/* What is measured here and is no faster moves no workflow; elsewhere the jobs' own pairs have to do. */

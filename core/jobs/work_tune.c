@@ -298,12 +298,12 @@ static int compare_winner(struct engine_job *job, const struct lineage *l, const
 static bool is_faster(const struct work_tuned *t, struct buf *figures)
 {
 	bool faster = false, slower = false;
+	char text[SPEED_TEXT];
 	for (size_t i = 0; i < t->count; i++) {
 		const struct speed_ratio *r = &t->sizes[i].speed.parent;
 		const char *verdict = t->sizes[i].unproven ? "not validated" : r->verdict ? r->verdict : "not compared";
-		buf_addf(figures, "%s%s", i ? ", " : "", verdict);
-		if (isfinite(r->times))
-			buf_addf(figures, ", %.3g times as fast (%.3g to %.3g)", r->times, r->low, r->high);
+		buf_addf(figures, "%s%s", i ? ", " : "",
+			 verdict == r->verdict && isfinite(r->times) ? speed_words(r, text) : verdict);
 		faster |= strcmp(verdict, "faster") == 0;
 		slower |= strcmp(verdict, "slower") == 0 || t->sizes[i].unproven;
 	}

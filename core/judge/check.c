@@ -79,6 +79,12 @@ static char *objection_of_kind(const struct reference_output *o, const struct pl
 	return buf_steal(&text);
 }
 
+/* printf tells the sign of NaN, which means nothing. */
+static double unsigned_nan(double value)
+{
+	return isnan(value) ? fabs(value) : value;
+}
+
 /* How one element misses. free() */
 static char *miss_text(const struct reference_output *o, const struct wire_mismatch *x)
 {
@@ -87,7 +93,7 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	char *place = reference_place(o, x->index);
 	char *text = x->bound > 0 ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got,
 					    x->want, fabs(x->got - x->want), x->bound, bound_cause_text(cause))
-				  : mem_fmt("at %s it is %.9g, not %.9g", place, x->got, x->want);
+				  : mem_fmt("at %s it is %.9g, not %.9g", place, unsigned_nan(x->got), unsigned_nan(x->want));
 	free(place);
 	return text;
 }
@@ -128,6 +134,11 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 	miss = miss_text(o, c->nan && c->mismatch_count ? &c->mismatch[0] : &c->worst);
 	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c) || is_overflow(o, c)))
 		text = NULL;
+	else if (c->untouched == all && c->ref_nan == all)
+		text = mem_fmt(
+			"%s was never written, and the baseline gives NaN in all of its %llu elements: the baseline does not "
+			"write %s either, or cannot compute it",
+			o->name, all, o->name);
 	else if (c->mismatched && c->untouched)
 		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s",
 			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,
@@ -390,8 +401,8 @@ char *check_details(const struct check *c)
 	memcpy(shape.dims, c->dims, sizeof shape.dims);
 	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES; i++) {
 		char *place = reference_place(&shape, f->mismatch[i].index);
-		buf_addf(&out, "%s: got %.9g, want %.9g, allowed %.3g\n", place, f->mismatch[i].got, f->mismatch[i].want,
-			 f->mismatch[i].bound);
+		buf_addf(&out, "%s: got %.9g, want %.9g, allowed %.3g\n", place, unsigned_nan(f->mismatch[i].got),
+			 unsigned_nan(f->mismatch[i].want), f->mismatch[i].bound);
 		free(place);
 	}
 	if (f->mismatched)

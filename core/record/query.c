@@ -54,23 +54,22 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 	const char *path = store_path(db->store);
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
-		return err_set(
-			e, ERR_IO,
-			"%s: the disk is full (%s): free space there and repeat this step; everything committed before is kept",
-			path, what);
+		return err_set(e, ERR_IO,
+			       "%s: the disk is full: free space there and repeat this step; everything committed before is kept",
+			       path);
 	case SQLITE_READONLY:
 		if (sqlite3_uri_boolean(sqlite3_db_filename(db->sql, "main"), "immutable", 0)) /* store_open */
 			return err_set(
 				e, ERR_IO,
-				"%s: the disk was full when this daemon started, which only reads since then (%s): free space and "
+				"%s: the disk was full when this daemon started, which only reads since then: free space and "
 				"start it again",
-				path, what);
+				path);
 		/* fall through */
 	case SQLITE_PERM:
 		return err_set(e, ERR_IO,
-			       "%s: the database cannot be written (%s): make the file and its folder writable, or name another "
+			       "%s: the database cannot be written: make the file and its folder writable, or name another "
 			       "file with --db",
-			       path, what);
+			       path);
 	case SQLITE_CANTOPEN:
 		return err_set(e, ERR_IO,
 			       "%s: the database cannot be opened or created: the folder must exist and be writable, or name "
@@ -87,8 +86,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return err_set(e, ERR_TIMEOUT,
-			       "%s: another process kept the database locked for too long (%s): end it or repeat this step", path,
-			       what);
+			       "%s: another process kept the database locked for too long: end it or repeat this step", path);
 	case SQLITE_CONSTRAINT:
 		return err_set(e, ERR_CONFLICT, "%s: %s: refused by the database: %s", path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_TOOBIG:
@@ -101,8 +99,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			       path, what, sqlite3_errmsg(db->sql));
 	case SQLITE_INTERRUPT: return err_set(e, ERR_TIMEOUT, "%s: %s: took too long", path, what);
 	case SQLITE_PROTOCOL:
-		return err_set(e, ERR_IO, "%s: this file system cannot lock (%s): put the database on a local disk with --db", path,
-			       what);
+		return err_set(e, ERR_IO, "%s: this file system cannot lock: put the database on a local disk with --db", path);
 	case SQLITE_ABORT:
 		return err_set(e, ERR_IO,
 			       "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the whole step", path,

@@ -43,12 +43,23 @@ char *speed_text(const struct speed_ratio *r, char text[SPEED_TEXT])
 		snprintf(text, SPEED_TEXT, "-");
 	else if (speed_unclear(r) && !(r->low < r->high))
 		snprintf(text, SPEED_TEXT, "unclear (too few pairs)");
+	else if (speed_unclear(r) && strcmp(r->verdict, "faster") == 0)
+		snprintf(text, SPEED_TEXT, "at least %.2fx (%.2f-%.2f)", r->low, r->low, r->high);
 	else if (speed_unclear(r))
-		snprintf(text, SPEED_TEXT,
-			 strcmp(r->verdict, "faster") == 0 ? "unclear (%.2f-%.2f), at least %.2fx" : "unclear (%.2f-%.2f)", r->low,
-			 r->high, r->low);
+		snprintf(text, SPEED_TEXT, "unclear (%.2f-%.2f)", r->low, r->high);
 	else
 		snprintf(text, SPEED_TEXT, "%.2fx (%.2f-%.2f)", r->times, r->low, r->high);
+	return text;
+}
+
+char *speed_words(const struct speed_ratio *r, char text[SPEED_TEXT])
+{
+	char ratio[SPEED_TEXT];
+	speed_text(r, ratio);
+	if (r->verdict == NULL || strncmp(ratio, "unclear", 7) == 0)
+		snprintf(text, SPEED_TEXT, "%s", ratio);
+	else
+		snprintf(text, SPEED_TEXT, "%s, %.50s", r->verdict, ratio);
 	return text;
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/hash.h"
@@ -36,11 +37,15 @@ static int check_threads(const struct variant *v, struct err *e)
 /* Kept: a compiler's answer or its refusal. */
 enum { KEPT_COMPILED = 1, KEPT_FAILED = 2 };
 
-/* The request has everything but the compiler's name. */
+/* The request has everything but the compiler's name. Compilers are a part of this program, so each build and installation of it has
+ * answers of its own. */
 static struct hash key_of(const struct buf *request, const struct facts *facts)
 {
 	struct hash_state *s = hash_new();
-	char *who = mem_fmt("peakd %s wire %d, %s\n", PEAKD_VERSION, WIRE_VERSION, facts->driver);
+	struct stat self = { .st_size = 0 };
+	stat("/proc/self/exe", &self);
+	char *who = mem_fmt("peakd %s of %lld.%09ld, %lld bytes; %s\n", PEAKD_VERSION, (long long)self.st_ctim.tv_sec,
+			    self.st_ctim.tv_nsec, (long long)self.st_size, facts->driver);
 	hash_add(s, who, strlen(who));
 	hash_add(s, request->data, request->len);
 	free(who);

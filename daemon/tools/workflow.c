@@ -227,8 +227,8 @@ static json_t *compare_row(struct db *db, const struct measurement *a, const str
 		return row;
 	}
 	const struct speed_ratio r = { 1 / c.ratio, 1 / c.high, 1 / c.low, (char *)c.verdict };
-	buf_addf(text, "%s: %s against %s: %s, %s%s%s\n", b->sizes, layout_time(c.b_ns, time_b), layout_time(c.a_ns, time_a),
-		 speed_unclear(&r) ? "unclear" : c.verdict, speed_text(&r, times), c.load ? "; " : "", c.load ? c.load : "");
+	buf_addf(text, "%s: %s against %s: %s%s%s\n", b->sizes, layout_time(c.b_ns, time_b), layout_time(c.a_ns, time_a),
+		 speed_words(&r, times), c.load ? "; " : "", c.load ? c.load : "");
 	json_object_update_new(row, json_pack("{s:f, s:f, s:f, s:f, s:f, s:s, s:s*}", "a_ns", c.a_ns, "b_ns", c.b_ns, "ratio",
 					      r.times, "low", r.low, "high", r.high, "verdict", c.verdict, "load", c.load));
 	comparison_fini(&c);

@@ -55,7 +55,7 @@ fill
 is $? 0 "the disk is full"
 wait $client
 is $? 1 "the client fails when the disk is full"
-has "$(cat "$T/tune")" "disk is full" "the client says that the disk is full"
+has "$(cat "$T/tune")" "disk is full: free space" "the client says that the disk is full, and no word of peakd's inside" "$(cat "$T/tune")"
 is "$(state)" running "the job's end is not written yet"
 rm "$T/disk/fill"
 wait_for 60 is_state failed

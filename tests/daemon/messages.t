@@ -105,11 +105,16 @@ if [ "$("$peakd" devices --db "$db" --json | jq '[.devices[] | select(.id == "hl
 	timeout 120 "$peakd" transform scale "Say what it does" --model replay:matmul-fp32-hlsl --device hlsl:0 --db "$db" >/dev/null 2>&1
 	has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "transform failed (scale, checkpoint 1, Say what it does, hlsl:0) 20" \
 		"the list of jobs says what a job was about"
+	sed 's/C.id.x. = .*/return;/' "$T/scale.peak.md" >"$T/idle.peak.md"
+	timeout 120 "$peakd" workflow create "$T/idle.peak.md" --db "$T/idle.db" >"$T/out" 2>&1
+	timeout 120 "$peakd" validate idle --samples 1 --db "$T/idle.db" >"$T/out" 2>"$T/err"
+	has "$(cat "$T/out" "$T/err")" "C was never written, and the baseline gives NaN" "a baseline that writes nothing is told so" "$(cat "$T/out" "$T/err")"
+	is "$(grep -c -- '-nan' "$T/out")" 0 "and NaN has no sign"
 	has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "replay:matmul-fp32-hlsl holds no answer" "the list of jobs says why a job failed"
 else
 	printf '__global__ void f(float *x) { x[0] = 1; }\n' >"$T/f.cu"
 	timeout 120 "$peakd" draft "$T/f.cu" --model replay:none --db "$db" >/dev/null 2>&1
-	skip 2 "no device runs HLSL here"
+	skip 4 "no device runs HLSL here"
 fi
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 wrong 1 "only an interrupted job can be resumed" jobs resume "$job" --db "$db"

@@ -111,6 +111,8 @@ has "$(cat "$T/err")" "--policy" "a policy that does not exist is refused"
 # --- a provider that refuses
 touch "$m/refuse"
 optimize 1 --policy tree
+is "$?" 1 "a search without a model that answers fails"
+has "$(cat "$T/err")" "two attempts in a row failed for reasons beside the code" "and says why in one sentence"
 has "$(jq -r .result.stopped "$T/out")" "two attempts in a row failed for reasons beside the code" "a provider that refuses ends the search"
 has "$(jq -r .result.stopped "$T/out")" "no such key" "with the provider's words"
 is "$(explain "$(jq -r .job "$T/out")" '[.decisions[] | select(.outcome == "wrong")] | length')" 0 "and no code is called wrong"

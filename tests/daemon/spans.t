@@ -9,6 +9,7 @@ class Collector(http.server.BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         with open(sys.argv[1], "ab") as file:
             if self.path == "/v1/traces": # one span a line
+                file.write(json.dumps({"key": self.headers["api-key"], "team": self.headers["x-team"]}).encode() + b"\n")
                 for resource in json.loads(body)["resourceSpans"]:
                     service = resource["resource"]["attributes"][0]["value"]["stringValue"]
                     for span in resource["scopeSpans"][0]["spans"]:
@@ -31,7 +32,7 @@ wait_for 60 test -s "$T/port"
 at=http://127.0.0.1:$(cat "$T/port")
 begin() # begin ENDPOINT
 {
-	OTEL_EXPORTER_OTLP_ENDPOINT="$1" PEAKD_MODEL="openai:$at/v1?model=fake&retries=0" \
+	OTEL_EXPORTER_OTLP_HEADERS='api-key=secret%20word, x-team = gpu,,split=a%0d%0ab' OTEL_EXPORTER_OTLP_ENDPOINT="$1" PEAKD_MODEL="openai:$at/v1?model=fake&retries=0" \
 		"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
 	daemon=$!
 	wait_for 60 grep -q ': serving' "$T/log"
@@ -59,6 +60,8 @@ has "$(jq -c 'select(.name == "chat") | .notes' "$T/spans")" '"gen_ai.request.mo
 is "$(jq -rs 'map({(.name // ""): .}) | add | .chat.parentSpanId == .draft.spanId' "$T/spans")" true "which is a part of the job"
 is "$(jq -r 'select(.asked) | .asked' "$T/spans")" "00-$trace-$(jq -r 'select(.name == "chat") | .spanId' "$T/spans")-01" \
 	"the model is told which part of the trace it is"
+is "$(jq -r 'select(.key) | .key + "/" + .team' "$T/spans" | sort -u)" "secret word/gpu" "the collector gets the headers that the environment names"
+is "$(grep -c 'secret' "$T/log") $(grep -c 'split is left out' "$T/log")" "0 1" "no header's value is logged, and one with a line break is left out" "$(cat "$T/log")"
 call draft "$(echo "$draft" | sed 's/= 1/= 2/')" "00-$trace-$parent-00" >"$T/out"
 if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
@@ -77,7 +80,7 @@ fi
 is "$(jq -s 'map(select(.name == "draft")) | length' "$T/spans")" 1 "a trace that nobody records gets no spans"
 kill "$daemon"
 wait "$daemon"
-is "$? $(grep -c 'spans are\|error: ' "$T/log")" "0 0" "the daemon ends well" "$(cat "$T/log")"
+is "$? $(grep -c 'spans are lost\|error: ' "$T/log")" "0 0" "the daemon ends well" "$(cat "$T/log")"
 
 begin http://127.0.0.1:1
 call draft "$(echo "$draft" | sed 's/= 1/= 3/')" "00-$trace-$parent-01" >"$T/out"

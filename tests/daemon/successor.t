@@ -100,4 +100,24 @@ kill -TERM $daemon
 wait $daemon
 is "$? $(test -e "$path"; echo $?)" "0 1" "SIGTERM ends the daemon and removes its socket"
 is "$(grep -c 'error: ' "$T/log")" 1 "the log has no other error" "$(grep 'error: ' "$T/log")"
+
+# --- compilers are a part of the binary, so another build of it has compiled kernels, and errors, of its own
+if timeout 120 "$peakd" devices --db "$db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
+	small_context >"$T/scale.peak.md"
+	compiled() # compiled PROGRAM: how many more answers of the compiler are kept
+	{
+		before=$(find "$XDG_CACHE_HOME" -type f | wc -l)
+		timeout 60 "$1" workflow create "$T/scale.peak.md" --db "$T/$2.db" >"$T/out" 2>&1
+		timeout 60 "$1" validate scale --samples 2 --db "$T/$2.db" >>"$T/out" 2>&1
+		echo $(($(find "$XDG_CACHE_HOME" -type f | wc -l) - before))
+	}
+	cp "$peakd" "$T/rebuilt"
+	first=$(compiled "$peakd" b)
+	[ "$first" -gt 0 ]
+	ok $? "a daemon keeps what its compiler answered" "$(cat "$T/out")"
+	is "$(compiled "$peakd" c)" 0 "another daemon of the same build asks no compiler again" "$(cat "$T/out")"
+	is "$(compiled "$T/rebuilt" d)" "$first" "another build asks its own" "$(cat "$T/out")"
+else
+	skip 3 "no device runs HLSL here"
+fi
 done_testing

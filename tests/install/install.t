@@ -16,18 +16,21 @@ report() # 0|1 what
 
 install_to() # make's arguments…
 {
-	make --no-print-directory -o all "BUILD=$top/build" "$@" >"$top/out" 2>&1
+	make --no-print-directory -o all -o bundle -o "$top/build/peakd" "BUILD=$top/build" "$@" >"$top/out" 2>&1
 }
 
 mkdir "$top/build"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "${PEAKD:-$PWD/build/peakd}" >"$top/build/peakd"
 chmod +x "$top/build/peakd"
+echo bundle >"$top/build/bundle.tar.gz"
 install_to install "DESTDIR=$top/root"
 report $? 'make install with DESTDIR succeeds'
 prefix=$top/root/usr/local
 find "$prefix" -type f >"$top/out"
 test -x "$prefix/bin/peakd" && cmp -s "$top/build/peakd" "$prefix/bin/peakd"
 report $? 'make install puts the binary into bin/'
+cmp -s "$top/build/bundle.tar.gz" "$prefix/lib/peakd/bundle.tar.gz"
+report $? 'and the copy for other machines where peakd looks for it'
 lost=
 # shellcheck disable=SC2044 # no names with blanks in the tree
 for file in $(find transforms examples -type f 2>/dev/null); do

@@ -123,9 +123,11 @@ int main(void)
 	speed_fini(&s);
 
 	const struct speed_ratio wide = { 1.4, 1.1, 1.8, (char *)"faster" }, unclear = { 1.02, 0.9, 1.1, (char *)"unclear" };
-	is_str(speed_text(&wide, text), "unclear (1.10-1.80), at least 1.10x",
-	       "a wide interval is unclear; where all of it is faster, the least is told");
-	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "so is one on both sides");
+	is_str(speed_text(&wide, text), "at least 1.10x (1.10-1.80)",
+	       "of a wide interval that is faster throughout, the least is told");
+	is_str(speed_words(&wide, text), "faster, at least 1.10x (1.10-1.80)", "its verdict is faster, and nothing calls it unclear");
+	is_str(speed_words(&unclear, text), "unclear (0.90-1.10)", "an unclear verdict is said once");
+	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "an interval on both sides of 1 is unclear");
 	const struct speed_ratio undecided = { 1.06, 1.01, 1.11, (char *)"unclear" };
 	is_str(speed_text(&undecided, text), "unclear (1.01-1.11)", "where the verdict is unclear, no least is told");
 	fixture_fini(&f);
