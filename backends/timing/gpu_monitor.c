@@ -34,7 +34,8 @@ struct gpu_monitor *gpu_monitor_new(const struct gpu_monitor_source *source, con
 	struct gpu_monitor *w = MEM_NEW(struct gpu_monitor);
 	struct err why = ERR_INIT;
 	if (source == NULL)
-		snprintf(w->note, sizeof w->note, "clocks, power, temperature and a GPU's other load are unknown for %s devices", name);
+		snprintf(w->note, sizeof w->note, "clocks, power, temperature and a GPU's other load are unknown for %s devices",
+			 name);
 	else if (source->open(uuid, &w->state, &why) < 0)
 		snprintf(w->note, sizeof w->note, "%.*s", (int)sizeof w->note - 1, why.text);
 	else

@@ -77,7 +77,8 @@ static int map_bundle(struct bundle *b, struct err *e)
 	struct stat st = { .st_size = 0 };
 	if (fd < 0 || fstat(fd, &st) != 0 || st.st_size == 0)
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "%s: the copy of peakd for other machines is missing; `make bundle` or `make install` writes it, and PEAKD_BUNDLE names "
+			     "%s: the copy of peakd for other machines is missing; `make bundle` or `make install` writes it, and "
+			     "PEAKD_BUNDLE names "
 			     "another",
 			     path);
 	b->len = (size_t)st.st_size;

@@ -37,8 +37,8 @@ static int check_threads(const struct variant *v, struct err *e)
 /* Kept: a compiler's answer or its refusal. */
 enum { KEPT_COMPILED = 1, KEPT_FAILED = 2 };
 
-/* The request has everything but the compiler's name. Compilers are a part of this program, so each build and installation of it has
- * answers of its own. */
+/* The request has everything but the compiler's name. Compilers are a part of this program, so each build and installation of it
+ * has answers of its own. */
 static struct hash key_of(const struct buf *request, const struct facts *facts)
 {
 	struct hash_state *s = hash_new();

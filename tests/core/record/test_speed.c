@@ -12,8 +12,15 @@
 static int64_t judge(struct fixture *f, int64_t checkpoint, const char *params, enum validation_verdict verdict)
 {
 	struct err e = ERR_INIT;
-	struct validation v = { .checkpoint = checkpoint, .validator = "outputs", .device = "gpu", .sizes = "n=64",
-				.params = params, .size_kind = "input", .verdict = verdict, .error = NAN, .tolerance = NAN,
+	struct validation v = { .checkpoint = checkpoint,
+				.validator = "outputs",
+				.device = "gpu",
+				.sizes = "n=64",
+				.params = params,
+				.size_kind = "input",
+				.verdict = verdict,
+				.error = NAN,
+				.tolerance = NAN,
 				.took_ns = -1 };
 	if (validation_add(f->db, &v, &e) < 0)
 		printf("# %s\n", e.text);
@@ -23,9 +30,19 @@ static int64_t judge(struct fixture *f, int64_t checkpoint, const char *params, 
 static void measure(struct fixture *f, int64_t checkpoint, const char *params, double ns)
 {
 	struct err e = ERR_INIT;
-	struct measurement m = { .checkpoint = checkpoint, .device = "gpu", .sizes = "n=64", .params = params,
-				 .status = MEASUREMENT_OK, .median_ns = ns, .min_ns = ns, .rse = 0.01, .cold = true,
-				 .compile_ns = -1, .registers = -1, .shared_bytes = -1, .spill_bytes = -1,
+	struct measurement m = { .checkpoint = checkpoint,
+				 .device = "gpu",
+				 .sizes = "n=64",
+				 .params = params,
+				 .status = MEASUREMENT_OK,
+				 .median_ns = ns,
+				 .min_ns = ns,
+				 .rse = 0.01,
+				 .cold = true,
+				 .compile_ns = -1,
+				 .registers = -1,
+				 .shared_bytes = -1,
+				 .spill_bytes = -1,
 				 .validation = judge(f, checkpoint, params, VALIDATION_PASSED) };
 	if (measurement_add(f->db, &m, &e) < 0)
 		printf("# %s\n", e.text);
@@ -64,8 +81,9 @@ static void pair(struct fixture *f, int64_t a, const char *a_params, int64_t b, 
 
 static struct speed speed(struct fixture *f, int64_t checkpoint, int64_t parent, const char *params)
 {
-	const struct speed_query q = { .checkpoint = checkpoint, .parent = parent, .root = 1, .device = "gpu", .sizes = "n=64",
-				       .params = params };
+	const struct speed_query q = {
+		.checkpoint = checkpoint, .parent = parent, .root = 1, .device = "gpu", .sizes = "n=64", .params = params
+	};
 	struct speed s;
 	speed_of(f->db, &q, &s);
 	return s;
@@ -125,7 +143,8 @@ int main(void)
 	const struct speed_ratio wide = { 1.4, 1.1, 1.8, (char *)"faster" }, unclear = { 1.02, 0.9, 1.1, (char *)"unclear" };
 	is_str(speed_text(&wide, text), "at least 1.10x (1.10-1.80)",
 	       "of a wide interval that is faster throughout, the least is told");
-	is_str(speed_words(&wide, text), "faster, at least 1.10x (1.10-1.80)", "its verdict is faster, and nothing calls it unclear");
+	is_str(speed_words(&wide, text), "faster, at least 1.10x (1.10-1.80)",
+	       "its verdict is faster, and nothing calls it unclear");
 	is_str(speed_words(&unclear, text), "unclear (0.90-1.10)", "an unclear verdict is said once");
 	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "an interval on both sides of 1 is unclear");
 	const struct speed_ratio undecided = { 1.06, 1.01, 1.11, (char *)"unclear" };
