@@ -1,5 +1,5 @@
-/* fake_worker: a worker without compiler and device, to measure peakd's own time: it answers every request at once, or
- * after the times in $PEAKD_BENCH_FAKE ("COMPILE_US DEVICE_US DEVICES"). Its devices belong to the hlsl backend, and all
+/* fake_worker: a worker without compiler and device, to measure peakd's own time: it answers every request at once, or after the
+ * times in $PEAKD_BENCH_FAKE ("COMPILE_US DEVICE_US DEVICES [CLOCK_AHEAD_S CPU]"). Its devices belong to the hlsl backend, and all
  * its kernels write the same numbers. Tests of tunes set fake_time, which gives each configuration its own time. */
 #ifndef PEAKD_BENCH_FAKE_WORKER_H
 #define PEAKD_BENCH_FAKE_WORKER_H
@@ -19,6 +19,7 @@ enum { FAKE_N = 64 /* elements of the one output */, FAKE_SAMPLES = 3, FAKE_QUOT
 
 static int64_t fake_compile_ns, fake_device_ns;
 static unsigned fake_devices;
+static char fake_cpu[40];
 static const char *fake_backend = "hlsl"; /* whose its devices are */
 static float fake_values[FAKE_N];
 enum fake_timing { FAKE_SEARCHED, FAKE_ALONE, FAKE_PAIRED };
@@ -42,7 +43,7 @@ static bool (*fake_breaks)(const char *defines);
 static bool fake_was_alone[FAKE_RUNS];
 /* True when all pairs are disturbed by heat. NULL: never. */
 static bool (*fake_hot)(void);
-static unsigned fake_pairs; /* pair requests, this one included */
+static unsigned fake_pairs;        /* pair requests, this one included */
 static char *fake_runs[FAKE_RUNS]; /* the defines of each prepared run, from 1 on */
 
 static struct facts fake_facts(unsigned index)
@@ -63,14 +64,20 @@ static struct facts fake_facts(unsigned index)
 	snprintf(f.backend, sizeof f.backend, "%s", fake_backend);
 	snprintf(f.id, sizeof f.id, "%s:%u", fake_backend, index);
 	snprintf(f.uuid, sizeof f.uuid, "fake-%d-%u", (int)getppid(), index);
+	snprintf(f.host, sizeof f.host, "fake%s%s", *fake_cpu ? ", " : "", fake_cpu);
+	f.shares_cpu = *fake_cpu;
 	return f;
 }
 
 static bool fake_compiled(struct wire_in *in, struct buf *out)
 {
 	struct wire_kernel kernel = { .name = (char *)"k", .registers = 16, .shared = 0, .spill = 0, .max_threads = 1024 };
-	struct wire_compiled c = { .binary = (uint8_t *)fake_values, .binary_len = 64, .log = (char *)"", .kernels = &kernel,
-				   .kernel_count = 1, .compile_ns = 1 };
+	struct wire_compiled c = { .binary = (uint8_t *)fake_values,
+				   .binary_len = 64,
+				   .log = (char *)"",
+				   .kernels = &kernel,
+				   .kernel_count = 1,
+				   .compile_ns = 1 };
 	struct wire_compile request = { .backend = NULL };
 	struct buf defines = BUF_INIT;
 	bool good;
@@ -101,7 +108,7 @@ static void fake_prepared(struct wire_in *in, struct buf *out)
 		free(fake_runs[prepared.run]);
 		fake_was_paired[prepared.run] = fake_was_alone[prepared.run] = false;
 		fake_runs[prepared.run] = mem_fmt("%.*sat %lld", (int)request.binary_len, (const char *)request.binary,
-		                                  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
+						  request.plan->buffer_count ? (long long)request.plan->buffers[0].dims[0] : 0);
 		wire_prepare_fini(&request);
 	}
 	wire_prepared_encode(&prepared, out);
@@ -125,8 +132,14 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	struct wire_pair request;
 	uint64_t a[FAKE_QUOTED], b[FAKE_QUOTED];
 	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
-	struct wire_paired p = { .a_ns = a, .b_ns = b, .conditions = conditions, .pair_count = FAKE_QUOTED, .margin = 0.01,
-				 .launches_a = 1, .launches_b = 1, .note = (char *)"" };
+	struct wire_paired p = { .a_ns = a,
+				 .b_ns = b,
+				 .conditions = conditions,
+				 .pair_count = FAKE_QUOTED,
+				 .margin = 0.01,
+				 .launches_a = 1,
+				 .launches_b = 1,
+				 .note = (char *)"" };
 	if (wire_pair_decode(in, &request, NULL) < 0)
 		return;
 	fake_pairs += !request.unreset;
@@ -139,8 +152,9 @@ static void fake_paired(struct wire_in *in, struct buf *out)
 	p.ratio = p.low = p.high = (double)b[0] / (double)a[0];
 	p.disturbed = fake_hot && fake_hot();
 	for (int i = 0; p.disturbed && i < FAKE_QUOTED; i++)
-		conditions[i] = (struct wire_condition){ .core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT,
-							 .disturbed = 1 };
+		conditions[i] = (struct wire_condition){
+			.core_mhz = 1200, .celsius = 88, .throttle = WIRE_THROTTLE_HARDWARE_HEAT, .disturbed = 1
+		};
 	p.verdict = p.disturbed ? WIRE_UNCLEAR : p.ratio < 1 ? WIRE_FASTER : p.ratio > 1 ? WIRE_SLOWER : WIRE_SAME;
 	wire_paired_encode(&p, out);
 	wire_pair_fini(&request);
@@ -168,8 +182,9 @@ static void fake_measured(struct wire_in *in, uint32_t number, struct buf *out)
 {
 	uint64_t samples[FAKE_QUOTED], ns = 1000000 + number * 7919 % 1000003;
 	struct wire_condition conditions[FAKE_QUOTED] = { { 0 } };
-	struct wire_measured m = { .samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1,
-				   .note = (char *)"" };
+	struct wire_measured m = {
+		.samples = samples, .conditions = conditions, .sample_count = FAKE_SAMPLES, .launches = 1, .note = (char *)""
+	};
 	struct wire_measure request;
 	if (fake_time && wire_measure_decode(in, &request, NULL) == 0) {
 		ns = fake_time_of(request.run, request.cache == WIRE_FLUSHED ? FAKE_SEARCHED : FAKE_ALONE);
@@ -237,9 +252,7 @@ static bool fake_answer(const struct wire_frame *f, uint32_t number, struct buf 
 	case WIRE_MEASURE: fake_measured(&in, number, out); break;
 	case WIRE_PAIR: fake_paired(&in, out); break;
 	case WIRE_ENERGY: fake_weighed(&in, out); break;
-	case WIRE_PRODUCT: /* no row is wrong */
-		wire_product_found_encode(&(struct wire_product_found){ .rows = 0 }, out);
-		break;
+	case WIRE_PRODUCT: /* no row is wrong */ wire_product_found_encode(&(struct wire_product_found){ .rows = 0 }, out); break;
 	case WIRE_RELEASE: fake_released(&in); break;
 	case WIRE_PING: break;
 	default: return false;
@@ -253,8 +266,10 @@ static int fake_worker_main(void)
 	struct buf out = BUF_INIT;
 	struct wire_frame f;
 	uint32_t number = 0;
-	long long compile_us = 0, device_us = 0;
-	sscanf(getenv("PEAKD_BENCH_FAKE"), "%lld %lld %u", &compile_us, &device_us, &fake_devices);
+	long long compile_us = 0, device_us = 0, ahead_s = 0;
+	sscanf(getenv("PEAKD_BENCH_FAKE"), "%lld %lld %u %lld %39[^\n]", &compile_us, &device_us, &fake_devices, &ahead_s,
+	       fake_cpu);
+	hello.wall_ms = (uint64_t)(clock_wall_ms() + ahead_s * 1000);
 	fake_compile_ns = compile_us * 1000;
 	fake_device_ns = device_us * 1000;
 	for (int i = 0; i < FAKE_N; i++)

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 17, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 18, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -96,6 +96,7 @@ enum { WIRE_LACKS = 512 };
 struct wire_hello {
 	uint32_t version;
 	uint32_t pid;
+	uint64_t wall_ms;       /* its wall clock when it says so (clock_wall_ms) */
 	char lacks[WIRE_LACKS]; /* which protections the worker's sandbox lacks (sandbox_lacks); "": none */
 };
 

@@ -309,7 +309,8 @@ const struct wire_table wire_ceilings_table = WIRE_TABLE("ceilings", wire_ceilin
 /* --- hello and failures ------------------------------------------------------------------------------------------- */
 
 const struct wire_table wire_hello_table = WIRE_TABLE("hello", wire_hello, NULL,
-	WIRE_ANY(wire_hello, version), WIRE_ANY(wire_hello, pid), WIRE_CHARS(wire_hello, lacks));
+	WIRE_ANY(wire_hello, version), WIRE_ANY(wire_hello, pid), WIRE_ANY(wire_hello, wall_ms),
+	WIRE_CHARS(wire_hello, lacks));
 
 void wire_hello_encode(const struct wire_hello *m, struct buf *out)
 {

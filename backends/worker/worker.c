@@ -266,7 +266,8 @@ static void name_host(char host[FACTS_TEXT])
 		sscanf(line, "model name : %63[^\n]", cpu);
 	if (f)
 		fclose(f);
-	snprintf(host, FACTS_TEXT, "%.60s%s%s", uname(&names) == 0 ? names.nodename : "", *cpu ? ", " : "", cpu);
+	bool named = uname(&names) == 0;
+	snprintf(host, FACTS_TEXT, "%.60s, %s", named ? names.nodename : "", *cpu ? cpu : named ? names.machine : "unknown CPU");
 }
 
 int worker_main(void)
@@ -280,7 +281,7 @@ int worker_main(void)
 	if (move_wire(&w) < 0)
 		return 1;
 	struct buf body = BUF_INIT, lacks = BUF_INIT;
-	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid() };
+	struct wire_hello hello = { .version = WIRE_VERSION, .pid = (uint32_t)getpid(), .wall_ms = (uint64_t)clock_wall_ms() };
 	sandbox_lacks(&w.kernel, &lacks);
 	snprintf(hello.lacks, sizeof hello.lacks, "%s", buf_text(&lacks));
 	wire_hello_encode(&hello, &body);

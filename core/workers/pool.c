@@ -298,6 +298,8 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 	rc = greet(w, e);
 	if (rc == 0 && w->device)
 		rc = open_device(w, e);
+	if (rc == 0 && w->process.clock[0])
+		log_warning("%s: %s", w->device->facts.id, w->process.clock);
 	if (rc < 0)
 		worker_stop(w);
 	if (rc == -ERR_CRASH || rc == -ERR_TIMEOUT)
@@ -453,9 +455,9 @@ static struct device *device_locked(struct pool *pool, const struct facts *facts
 	return d;
 }
 
-static void say_waiting(const struct pool_wish *wish, const struct device *d, const char *who)
+static void say_waiting(const struct pool_wish *wish, const struct device *d, const char *who, const char *does)
 {
-	char *line = mem_fmt("waiting for %s: %s uses it", d->facts.id, who);
+	char *line = mem_fmt("waiting for %s: %s%s", d->facts.id, who, does);
 	if (wish->waiting)
 		wish->waiting(wish->arg, line);
 	free(line);
@@ -483,7 +485,7 @@ static int wait_turn(struct pool *pool, struct device *d, const struct pool_wish
 	*last = &me;
 	if (!is_free_locked(d, &me)) {
 		lock_release(&pool->lock);
-		say_waiting(wish, d, "another job");
+		say_waiting(wish, d, "another job", " uses it");
 		lock_take(&pool->lock);
 	}
 	while ((rc = check_wanted(wish, e)) == 0 && !is_free_locked(d, &me))
@@ -515,16 +517,13 @@ static int check_outside(void *arg, struct err *e)
 static void say_outside(void *arg, const char *who)
 {
 	struct outside *o = arg;
-	say_waiting(o->wish, o->device, who);
+	say_waiting(o->wish, o->device, who, " uses it");
 }
 
 static void say_remote(void *arg, const char *said)
 {
 	const struct outside *o = arg;
-	char *line = mem_fmt("waiting for %s: %s", o->device->facts.id, said);
-	if (o->wish->waiting)
-		o->wish->waiting(o->wish->arg, line);
-	free(line);
+	say_waiting(o->wish, o->device, said, "");
 }
 
 /* The lock of the device is taken where the device is. A batch system lends devices out itself, and which one is known only then.
@@ -687,6 +686,11 @@ struct starter *pool_starter(const struct pool *pool)
 const char *pool_lacks(const struct pool_worker *worker)
 {
 	return worker->process.pid > 0 ? worker->process.lacks : "";
+}
+
+const char *pool_clock(const struct pool_worker *worker)
+{
+	return worker->process.clock;
 }
 
 pid_t pool_worker_pid(const struct pool_worker *worker)

@@ -146,6 +146,9 @@ bool pool_is_alive(const struct pool_worker *worker);
 /* Counts the processes that this lease has gone through: changes when prepared runs are lost. */
 unsigned pool_generation(const struct pool_worker *worker);
 
+/* "" unless the wall clock of its machine is more than two seconds from this one's. Until the next call. */
+const char *pool_clock(const struct pool_worker *worker);
+
 /* For a device that shares the CPU: no compile worker is busy between begin and end. Nothing happens for others. begin waits for
  * busy compilers; -ERR_CANCELLED when the lease's holder is cancelled meanwhile, and then no end is due. */
 int pool_quiet_begin(struct pool_worker *worker, struct err *e);

@@ -204,7 +204,7 @@ static bool names_architecture(const char *id)
 
 /* What a device of another machine is called here. Its code is compiled on this machine, so the compiler is this machine's. The
  * same software device of another machine is another one; and which one a batch system lends is known only during the lease, so its
- * devices count as one. */
+ * devices count as one, unless they are CPUs of different models. */
 static void adopt(struct pool *pool, const struct remote *remote, struct facts *f)
 {
 	char local[FACTS_TEXT], lacks[WIRE_LACKS] = "", *text;
@@ -213,9 +213,10 @@ static void adopt(struct pool *pool, const struct remote *remote, struct facts *
 	struct err ignored = ERR_INIT;
 	memcpy(local, f->id, sizeof local);
 	snprintf(f->id, sizeof f->id, "%.70s/%.50s", remote_name(remote), local);
-	text = remote_allocates(remote)           ? mem_str(f->id)
+	const char *cpu = f->shares_cpu && f->host[host] ? f->host + host + 2 : NULL;
+	text = remote_allocates(remote)           ? mem_fmt("%.72s%s%.54s", f->id, cpu ? "@" : "", cpu ? cpu : "")
 	       : strncmp(f->uuid, "GPU-", 4) == 0 ? mem_str(f->uuid)
-						  : mem_fmt("%.60s@%.*s", f->uuid, (int)host, f->host);
+						  : mem_fmt("%.60s@%.*s", f->uuid, cpu ? FACTS_TEXT : (int)host, f->host);
 	snprintf(f->uuid, sizeof f->uuid, "%.127s", text);
 	free(text);
 	text = mem_fmt("%s:%s", f->backend, f->arch);
@@ -473,8 +474,9 @@ int pool_device_set(struct pool *pool, const char *id, struct facts **ret_facts,
 		if (!are_alike(&set.at[0], &set.at[i]))
 			rc = err_set(
 				e, ERR_INPUT,
-				"%s is a %s and %s a %s: only devices of one kind share a tune, since their times must compare",
-				set.at[0].id, set.at[0].name, set.at[i].id, set.at[i].name);
+				"%s is a %s on %s, and %s a %s on %s: only devices of one kind share a tune, since their times "
+				"must compare",
+				set.at[0].id, set.at[0].name, set.at[0].host, set.at[i].id, set.at[i].name, set.at[i].host);
 	if (rc < 0) {
 		free(set.at);
 		return rc;

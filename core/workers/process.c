@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -28,7 +29,7 @@
 #define LAUNCHER_NS (2 * CLOCK_S) /* for a launcher that is asked to end */
 #define FATE_NS (10 * CLOCK_S)    /* from the end of a worker's wire to the end of its process */
 
-enum { SAID_MAX = 8192 };
+enum { SAID_MAX = 8192, CLOCKS_DIFFER_MS = 2000 };
 
 const char *const process_counters[] = { "env", "PEAKD_COUNTERS_WORKER=1", NULL };
 
@@ -263,6 +264,16 @@ static void add_last_words(struct process *p, struct err *e)
 	free(words);
 }
 
+/* Each time is measured by one clock alone, so a wrong one spoils no figure; but it misleads whoever reads two machines' logs. */
+static void compare_clocks(struct process *p, const struct wire_hello *hello)
+{
+	double ahead = (double)hello->wall_ms - (double)clock_wall_ms();
+	p->clock[0] = '\0';
+	if (p->remote && fabs(ahead) > CLOCKS_DIFFER_MS)
+		snprintf(p->clock, sizeof p->clock, "the clock of the other machine is %.0f s %s this one's", fabs(ahead) / 1e3,
+			 ahead > 0 ? "ahead of" : "behind");
+}
+
 /* --- talking ------------------------------------------------------------------------------------------------------------------ */
 
 static int expect_hello(struct process *p, const atomic_bool *interrupted, struct err *e)
@@ -279,8 +290,10 @@ static int expect_hello(struct process *p, const atomic_bool *interrupted, struc
 	rc = frame.type == WIRE_HELLO ? wire_hello_decode(&in, &hello, e)
 				      : err_set(e, ERR_NETWORK, "worker began with frame type %d, not hello", (int)frame.type);
 	free(frame.body);
-	if (rc == 0)
+	if (rc == 0) {
 		memcpy(p->lacks, hello.lacks, sizeof p->lacks);
+		compare_clocks(p, &hello);
+	}
 	return rc;
 }
 

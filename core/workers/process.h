@@ -13,17 +13,20 @@
 
 struct remote_hold;
 
+enum { PROCESS_CLOCK = 96 };
+
 struct process {
-	pid_t pid;                /* 0: none */
-	int wire;                 /* our end of the socket pair; -1 */
-	int complaints;           /* read end of its stderr; -1 */
-	uint32_t last_id;         /* of the last request */
-	char lacks[WIRE_LACKS];   /* from its hello: what its sandbox cannot do; "" nothing */
-	bool remote;              /* on another machine: how it ended is told by the exit status of its guard (remote.h) */
-	struct remote_hold *hold; /* borrowed: beside it, and asked during long calls whether that machine lives; NULL */
-	bool patient;             /* a tool around it writes its findings at exit: after a fault it may end by itself */
-	uint64_t oom_kills;       /* of the whole machine when it was started */
-	struct buf said;          /* the end of what it wrote to stderr, for the error message when it dies */
+	pid_t pid;                 /* 0: none */
+	int wire;                  /* our end of the socket pair; -1 */
+	int complaints;            /* read end of its stderr; -1 */
+	uint32_t last_id;          /* of the last request */
+	char lacks[WIRE_LACKS];    /* from its hello: what its sandbox cannot do; "" nothing */
+	char clock[PROCESS_CLOCK]; /* from its hello: how far its machine's wall clock is from this one's; "": within two seconds */
+	bool remote;               /* on another machine: how it ended is told by the exit status of its guard (remote.h) */
+	struct remote_hold *hold;  /* borrowed: beside it, and asked during long calls whether that machine lives; NULL */
+	bool patient;              /* a tool around it writes its findings at exit: after a fault it may end by itself */
+	uint64_t oom_kills;        /* of the whole machine when it was started */
+	struct buf said;           /* the end of what it wrote to stderr, for the error message when it dies */
 };
 
 #define PROCESS_RETIRE_NS (10 * CLOCK_S) /* how long a tool around a worker may take to write down what it found */

@@ -364,6 +364,8 @@ int remote_ask_devices(const struct remote *remote, struct starter *starter, con
 	}
 	if (rc == 0 && p.lacks[0])
 		buf_addf(&notes, "sandbox: of %s: %s\n", remote_name(remote), p.lacks);
+	if (rc == 0 && p.clock[0])
+		buf_addf(&notes, "clock: of %s: %s\n", remote_name(remote), p.clock);
 	process_end(&p);
 	remote_release(&hold);
 	remote_words_free(words);

@@ -373,9 +373,10 @@ static char *describe_each(const struct wire_condition *list, size_t n, const ch
 	return buf_steal(&out);
 }
 
-static char *describe(const struct wire_condition *list, size_t n, const char *note, const char *reset)
+static char *describe(const struct wire_condition *list, size_t n, const char *note, const char *reset, const char *clock)
 {
-	char *each = describe_each(list, n, note), *all = mem_fmt("%s%s%s", each, *reset ? "\n" : "", reset);
+	char *each = describe_each(list, n, note),
+	     *all = mem_fmt("%s%s%s%s%s", clock, *clock ? "\n" : "", each, *reset ? "\n" : "", reset);
 	free(each);
 	return all;
 }
@@ -405,7 +406,7 @@ static void tell_cause(const struct wire_condition *list, size_t n, char text[TR
 
 /* --- one -------------------------------------------------------------------------------------------------------------------- */
 
-static int take_measured(const struct wire_measured *m, struct trial_times *ret_times, struct err *e)
+static int take_measured(const struct wire_measured *m, const char *clock, struct trial_times *ret_times, struct err *e)
 {
 	if (m->sample_count == 0)
 		return err_set(e, ERR_NETWORK, "the worker timed nothing");
@@ -414,7 +415,7 @@ static int take_measured(const struct wire_measured *m, struct trial_times *ret_
 				     .hopeless = m->hopeless,
 				     .disturbed = m->disturbed,
 				     .discarded = m->discarded,
-				     .conditions = describe(m->conditions, m->sample_count, m->note, m->reset) };
+				     .conditions = describe(m->conditions, m->sample_count, m->note, m->reset, clock) };
 	if (m->disturbed)
 		tell_cause(m->conditions, m->sample_count, times.cause);
 	summarise(&times);
@@ -441,7 +442,7 @@ int trial_measure(struct trial *t, const struct trial_timing *timing, struct tri
 	int rc = ask_quietly(t, WIRE_MEASURE, &request, timing->cap_ns + SLACK_NS, &measured, e);
 	if (rc < 0)
 		return rc;
-	rc = take_measured(&measured, ret_times, e);
+	rc = take_measured(&measured, pool_clock(t->worker), ret_times, e);
 	take_left(t, measured.left, measured.left_count);
 	wire_measured_fini(&measured);
 	return rc;
@@ -504,7 +505,7 @@ int trial_pair(struct trial *a, struct trial *b, const struct trial_pairing *pai
 			.margin = p.margin,
 			.disturbed = p.disturbed,
 			.discarded = p.discarded,
-			.conditions = describe(p.conditions, p.pair_count, p.note, p.reset),
+			.conditions = describe(p.conditions, p.pair_count, p.note, p.reset, pool_clock(a->worker)),
 		};
 		take_left(a, p.left_a, p.left_a_count);
 		take_left(b, p.left_b, p.left_b_count);

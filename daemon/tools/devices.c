@@ -42,7 +42,8 @@ static void add(struct listing *l, const struct facts *facts, size_t count, cons
 	for (const char *at = notes; *at;) {
 		size_t n = strcspn(at, "\n");
 		json_array_append_new(l->notes, json_stringn(at, n));
-		buf_addf(&l->text, "%s%.*s\n", strncmp(at, "sandbox: ", 9) == 0 ? "" : "not available: ", (int)n, at);
+		buf_addf(&l->text, "%s%.*s\n",
+			 strncmp(at, "sandbox: ", 9) == 0 || strncmp(at, "clock: ", 7) == 0 ? "" : "not available: ", (int)n, at);
 		at += n + (at[n] == '\n');
 	}
 }
