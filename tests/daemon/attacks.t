@@ -1,9 +1,9 @@
 #!/bin/sh
-# Attacks on the real daemon: slow headers and bodies, unread streams, thousands of connections, and too few descriptors. Meanwhile
+# Attacks on the real daemon: requests without end, slow headers and bodies, unread streams, thousands of connections, and too few descriptors. Meanwhile
 # another client is answered soon, and the daemon's memory stays bounded.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/attack.py" <<'PY'
-import json, resource, socket, sys, time, urllib.request
+import json, os, resource, socket, sys, time, urllib.request
 port, pid, kinds = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:]
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -55,7 +55,29 @@ def stream():
 def silent():
     return dial()
 
-COUNT = {"headers": 600, "body": 300, "stream": 300, "silent": min(10000, hard - 100)}
+class flood:
+    """A request without end, as fast as the daemon takes it; another one when the daemon has had enough."""
+    def __init__(self):
+        parent = os.getpid()
+        self.pid = os.fork()
+        while self.pid == 0 and os.getppid() == parent:
+            try:
+                s = dial()
+                s.sendall(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                          b"Transfer-Encoding: chunked\r\n\r\n")
+                while os.getppid() == parent:
+                    s.sendall(b"100000\r\n" + b" " * 0x100000 + b"\r\n")
+            except OSError:
+                pass
+        if self.pid == 0:
+            os._exit(0)
+    def send(self, _):
+        pass
+    def close(self):
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+COUNT = {"flood": 2, "headers": 600, "body": 300, "stream": 300, "silent": min(10000, hard - 100)}
 for kind in kinds:
     before, open_, slow = rss(), [], 0
     for i in range(COUNT[kind]):
@@ -93,13 +115,13 @@ resident() # in KiB
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$daemon/status"
 }
 before=$(resident)
-timeout 120 python3 "$T/attack.py" "$port" "$daemon" silent headers body stream >"$T/said" 2>"$T/err"
+timeout 120 python3 "$T/attack.py" "$port" "$daemon" silent headers body stream flood >"$T/said" 2>"$T/err"
 is $? 0 "a well-behaved client is answered during all attacks" "$(tail -3 "$T/err")"
 figure() # figure KIND WHAT
 {
 	sed -n "s/^$1 .*$2 \([0-9-]*\).*/\1/p" "$T/said"
 }
-for kind in headers body stream silent; do
+for kind in flood headers body stream silent; do
 	soon "$(figure $kind longest_ms)" 2000
 	ok $? "attack by $kind: a well-behaved client is answered within two seconds ($(figure $kind longest_ms) ms at most, $(figure $kind count) connections)"
 	[ "$(figure $kind grew_kb)" -lt 131072 ]

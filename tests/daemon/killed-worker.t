@@ -3,7 +3,30 @@
 # fresh worker validates again, the cause is reported, and nothing is refuted.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
-need_hlsl 7 "$db"
+# The daemon tells of every signal that it sends: a process id whose process was waited for may be anybody's by now.
+cat >"$T/kill.c" <<'C'
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int kill(pid_t pid, int number)
+{
+	siginfo_t info;
+	FILE *told = number ? fopen(getenv("PEAKD_TEST_SIGNALS"), "a") : NULL;
+	if (told) {
+		fprintf(told, "%s\n", waitid(P_PID, (id_t)abs(pid), &info, WEXITED | WNOHANG | WNOWAIT) ? "anybody" : "child");
+		fclose(told);
+	}
+	return (int)syscall(SYS_kill, pid, number);
+}
+C
+cc -shared -fPIC -o "$T/kill.so" "$T/kill.c" || echo "# cc makes no library"
+export PEAKD_TEST_SIGNALS="$T/signals" LD_PRELOAD="$T/kill.so"
+need_hlsl 9 "$db"
+unset LD_PRELOAD
 # A quarter of its wasted work is slow enough.
 sed 's/40000/10000/' "$root/tests/adversary/09-drifts-slow.good.peak.md" >"$T/slow.peak.md"
 "$peakd" workflow create "$T/slow.peak.md" slow --db "$db" >"$T/create" 2>&1
@@ -62,4 +85,6 @@ validate 100
 is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "workers that are always killed leave no evidence against the kernel" "$(cat "$T/out")"
 has "$(cat "$T/out")" "killed from outside" "the answer says why the kernel was not validated"
 is "$(sqlite3 "$db" "SELECT count(*) FROM checkpoint WHERE status = 'refuted'")" 0 "killed workers do not refute the checkpoint"
+is "$(sort -u "$T/signals" | head -1)" child "the daemon kills its workers, and what they started"
+is "$(grep -c anybody "$T/signals")" 0 "the daemon sends no signal to a process or group after it was waited for"
 done_testing

@@ -43,6 +43,24 @@ timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name all --
 is "$?" 0 "run --device hlsl:all exits with status 0"
 has "$(tail -n 1 "$T/out")" "all validated" "run --device hlsl:all validates the steps"
 
+# With --seconds a run says at its start how long it takes, and its searches end when their time is over.
+sed 's/^  BX:.*/  BX: 8*i for i = 1,128\n  U: i for i = 1,16/' "$T/scale.peak.md" >"$T/wide.peak.md"
+timeout 120 "$peakd" run "$T/wide.peak.md" --db "$db" --samples 2 --name wide --seconds 3 --budget 2048 >"$T/out" 2>"$T/err"
+is $? 0 "run --seconds exits with status 0" "$(cat "$T/err")"
+has "$(sed '/^baseline/,$d' "$T/out")" "s for 1 step (--seconds)" "run --seconds says how long it takes before it begins"
+tried=$(sed -n 's/.*, \([0-9]*\) of 2048 configurations tried.*/\1/p' "$T/out")
+is "$((${tried:-2048} < 2048))" 1 "run --seconds ends its search before it tried everything (${tried:-?} of 2048)" "$(cat "$T/out")"
+
+# make demo gives the searches what four minutes leave after the build, and never so little that they find nothing.
+printf '#!/bin/sh\necho "$@"\n' >"$T/demo-peakd"
+chmod +x "$T/demo-peakd"
+for spent in 0:150 100:120 1000:40; do
+	given=$(DEMO_DB="$T/demo.db" DEMO_BEGAN=$(($(date +%s) - ${spent%:*})) sh "$root/examples/demo.sh" "$T/demo-peakd" |
+		sed -n 's/.*--seconds \([0-9]*\).*/\1/p')
+	is "$((given <= ${spent#*:} && given >= ${spent#*:} - 5 && given >= 40))" 1 \
+		"make demo that built for ${spent%:*} s searches for ${spent#*:} s at most ($given)"
+done
+
 # Mistakes on the command line are reported before anything is made or measured.
 rows() # counts the rows of every table that a run writes
 {
