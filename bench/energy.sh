@@ -1,10 +1,10 @@
 #!/bin/bash
-# Less energy at matched speed: kernels at the memory roof whose threads divide to find their indices, against the same loads and stores
-# with indices from the grid. Each edit is validated against its root; then both are compared by energy (docs/measuring.md): ten
-# alternations of windows of 2 s. A case takes about a minute of the device; no further one begins after -t seconds.
+# Less energy at matched speed: kernels at the memory roof whose threads divide to find their indices, against the same loads and
+# stores with indices from the grid. Each edit is validated against its root; then both are compared by energy (docs/measuring.md):
+# ten alternations of windows of 2 s. A case takes about a minute of the device; no further one begins after -t seconds.
 #   energy.sh [-p PEAKD] [-d DEVICE] [-t SECONDS] [-o FOLDER]
-# Writes FOLDER/CASE.json, the rows of each comparison, and prints one line a case. Exit status 1 when none shows less energy at matched
-# speed.
+# Writes FOLDER/CASE.json, the rows of each comparison, and prints one line a case. Exit status 1 when none shows less energy at
+# matched speed.
 set -u
 peakd=build/peakd device=cuda:0 limit=80 out=energy-out
 while getopts p:d:t:o: option; do
@@ -55,7 +55,8 @@ for case in bias-rows bias-planes; do
 	[ "$SECONDS" -lt "$limit" ] || break
 	"$peakd" workflow create "$here/energy/$case-cuda.peak.md" --db "$db" >"$out/$case.log" 2>&1 &&
 		edit "$case-cuda" "$here/energy/$case-edit.peak.md" >>"$out/$case.log" 2>&1 &&
-		"$peakd" compare "$case-cuda" --device "$device" --objective energy --json --db "$db" >"$out/$case.json" 2>>"$out/$case.log"
+		"$peakd" compare "$case-cuda" --device "$device" --objective energy \
+			--json --db "$db" >"$out/$case.json" 2>>"$out/$case.log"
 	if [ $? -ne 0 ]; then
 		echo "$case: failed; $out/$case.log says why: $(tail -n 1 "$out/$case.log" | head -c 600)"
 		continue

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Whether an exported kernel gives the same bits however it is called: C, PyTorch (also compiled, and in a CUDA graph), TVM-FFI, CuPy and JAX.
-Needs a CUDA device, PyTorch and a C compiler; what else is missing is skipped by name. One command, from a checkout or from build/bundle:
+"""Whether an exported kernel gives the same bits however it is called: C, PyTorch (also compiled, and in a CUDA graph), TVM-FFI,
+CuPy and JAX. Needs a CUDA device, PyTorch and a C compiler; what else is missing is skipped by name. One command, from a checkout
+or from build/bundle:
 
-    bench/export.py PEAKD OUT.json [CONTEXT.peak.md …]       # e.g. build/bundle/share/peakd/bench/export.py build/bundle/peakd export.json
+    bench/export.py PEAKD OUT.json [CONTEXT.peak.md …]
+    build/bundle/share/peakd/bench/export.py build/bundle/peakd export.json       # an example
 
-Each context is tuned and exported, then called in every way in a process of its own. Exit status 1: something differed or failed."""
+Each context is tuned and exported, then called in every way in a process of its own. Exit status 1: something differed or
+failed."""
 import ctypes
 import importlib
 import json
@@ -74,7 +77,8 @@ class Kernel:
 
 def by_c(k, case):
     arrays = k.all_arrays(case)
-    k.module.launch([arrays[a["name"]].data_ptr() for a in k.module.ARRAYS], k.module.sizes_of(case), torch.cuda.current_stream().cuda_stream)
+    k.module.launch([arrays[a["name"]].data_ptr() for a in k.module.ARRAYS], k.module.sizes_of(case),
+                    torch.cuda.current_stream().cuda_stream)
     return k.changed(arrays)
 
 
@@ -121,8 +125,10 @@ def by_graph(k, case):
 def by_abi(k, case):
     """TVM-FFI's entry without TVM-FFI: tensors made by hand, on the default stream."""
     class Tensor(ctypes.Structure):
-        _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("rank", ctypes.c_int32),
-                    ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+        _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32),
+                    ("rank", ctypes.c_int32),
+                    ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
+                    ("shape", ctypes.POINTER(ctypes.c_int64)),
                     ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
 
     class Value(ctypes.Union):
@@ -138,7 +144,8 @@ def by_abi(k, case):
         if p["name"] in arrays:
             t, code = arrays[p["name"]], {"e4m3": 10, "e5m2": 12}.get(types[p["name"]], codes.get(types[p["name"]][0]))
             numbers = ctypes.c_int64 * t.dim()
-            kept.append(Tensor(t.data_ptr(), 2, t.device.index, t.dim(), code, 8 * t.element_size(), 1, numbers(*t.shape), numbers(*t.stride()), 0))
+            kept.append(Tensor(t.data_ptr(), 2, t.device.index, t.dim(), code, 8 * t.element_size(), 1, numbers(*t.shape),
+                               numbers(*t.stride()), 0))
             packed.append(Any(7, 0, Value(p=ctypes.addressof(kept[-1]))))
         elif isinstance(case["sizes"][p["name"]], float):
             packed.append(Any(3, 0, Value(f=case["sizes"][p["name"]])))
@@ -178,12 +185,15 @@ def by_rawmodule(k, case):
     cupy, numpy, arrays = need("cupy"), need("numpy"), k.all_arrays(case)
     no_bf16(k)
     if case["other_operations"] or any(launch["cluster"] != [1, 1, 1] or launch["cooperative"] or any(
-            "tensor_map" in a or a.get("buffer", next(iter(arrays))) not in arrays for a in launch["arguments"]) for launch in case["launches"]):
+            "tensor_map" in a or a.get("buffer", next(iter(arrays))) not in arrays for a in launch["arguments"])
+                                       for launch in case["launches"]):
         raise Skip("the plan needs more than plain launches")
-    types = {"i32": numpy.int32, "i64": numpy.int64, "u32": numpy.uint32, "u64": numpy.uint64, "f32": numpy.float32, "f64": numpy.float64,
+    types = {"i32": numpy.int32, "i64": numpy.int64, "u32": numpy.uint32, "u64": numpy.uint64, "f32": numpy.float32,
+             "f64": numpy.float64,
              "f16": numpy.float16}
     code = cupy.RawModule(code=(k.folder / f"{k.name}.cu").read_text(), backend="nvrtc", options=(
-        "-std=c++17", "--device-as-default-execution-space", f"-DPEAKD_CONFIGURATION={k.module.CASES.index(case)}", "-I/usr/local/cuda/include"))
+        "-std=c++17", "--device-as-default-execution-space", f"-DPEAKD_CONFIGURATION={k.module.CASES.index(case)}",
+        "-I/usr/local/cuda/include"))
     torch.cuda.synchronize()
     for launch in case["launches"]:
         function = code.get_function(launch["kernel"])
@@ -270,7 +280,8 @@ def opcheck(k, case):
 
 def check_program(k):
     made = k.folder / "check"
-    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-pthread", "-o", made, k.folder / f"{k.name}_check.c", "-ldl", "-lm"], check=True)
+    subprocess.run([os.environ.get("CC", "cc"), "-O2", "-pthread", "-o", made, k.folder / f"{k.name}_check.c", "-ldl", "-lm"],
+                   check=True)
     done = subprocess.run([made], capture_output=True, text=True, timeout=300, check=False)
     return {"passed": done.returncode == 0, "output": (done.stdout + done.stderr)[-3000:]}
 
@@ -283,7 +294,8 @@ def one(folder):
         for name, way in WAYS.items():
             ways[name] = attempt(lambda: same(wanted, way(k, case)))
         ready = k.all_arrays(case)
-        plain = [[ready[a["name"]].data_ptr() for a in k.module.ARRAYS], k.module.sizes_of(case), torch.cuda.current_stream().cuda_stream]
+        plain = [[ready[a["name"]].data_ptr() for a in k.module.ARRAYS], k.module.sizes_of(case),
+                 torch.cuda.current_stream().cuda_stream]
         call = k.arguments(case, ready, False)
         cases.append({"sizes": case["sizes"], "tuning": case["tuning"], "median_ms": case["median_ms"], "ways": ways,
                       "opcheck": attempt(lambda: opcheck(k, case)), "unknown_shape": attempt(lambda: refuses(k, case)),
@@ -295,7 +307,8 @@ def one(folder):
 # --- all of them -----------------------------------------------------------------------------------------------------------------
 def good(found):
     if isinstance(found, dict):
-        return not ("failed" in found or found.get("identical") is False or found.get("passed") is False) and all(map(good, found.values()))
+        return not ("failed" in found or found.get("identical") is False
+                    or found.get("passed") is False) and all(map(good, found.values()))
     return all(map(good, found)) if isinstance(found, list) else True
 
 
@@ -310,7 +323,8 @@ def export(peakd, context, folder):
 
 
 def versions():
-    found = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda, "python": sys.version.split()[0]}
+    found = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "cuda": torch.version.cuda,
+             "python": sys.version.split()[0]}
     for name in ("cupy", "jax", "tvm_ffi", "jax_tvm_ffi"):
         try:
             found[name] = getattr(importlib.import_module(name), "__version__", "there")
@@ -327,7 +341,8 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             def work(context=context, scratch=pathlib.Path(scratch)):
                 export(peakd, context, scratch)
-                done = subprocess.run([sys.executable, __file__, "--one", scratch / "k"], capture_output=True, text=True, timeout=900, check=False)
+                done = subprocess.run([sys.executable, __file__, "--one", scratch / "k"], capture_output=True, text=True,
+                                      timeout=900, check=False)
                 if done.returncode:
                     raise RuntimeError(done.stderr[-3000:])
                 return json.loads(done.stdout.splitlines()[-1])

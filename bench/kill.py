@@ -3,12 +3,13 @@
 
 Usage: bench/kill.py [--rounds 1000] [--seed N] [--peakd build/peakd]
 
-In each round clients name checkpoints and ask for jobs, and a process is killed with SIGKILL at a random moment: the daemon at work, the daemon
-while it starts, the daemon while it migrates an older database, a worker, or a verb. Then the database must open, and have each tag
-and job that was acknowledged so far; every tenth round `peakd check` reads all of it. Prints a line of JSON; the status is 1 if anything was
-lost. Workers are killed where a device runs HLSL.
+In each round clients name checkpoints and ask for jobs, and a process is killed with SIGKILL at a random moment: the daemon at
+work, the daemon while it starts, the daemon while it migrates an older database, a worker, or a verb. Then the database must open,
+and have each tag and job that was acknowledged so far; every tenth round `peakd check` reads all of it. Prints a line of JSON; the
+status is 1 if anything was lost. Workers are killed where a device runs HLSL.
 """
-import argparse, collections, glob, http.client, json, os, random, re, shutil, signal, sqlite3, subprocess, sys, tempfile, threading, time
+import argparse, collections, glob, http.client, json, os, random, re, shutil, signal, sqlite3, subprocess
+import sys, tempfile, threading, time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 KINDS = ("work", "start", "migration", "worker", "verb")
@@ -38,7 +39,8 @@ class Daemon:
         self.log.close()
 
     def call(self, connection, tool, **arguments):
-        meta = {"io.modelcontextprotocol/" + key: value for key, value in {"protocolVersion": "2026-07-28", "clientCapabilities": {}}.items()}
+        meta = {"io.modelcontextprotocol/" + key: value for key, value in {"protocolVersion": "2026-07-28",
+                                                                           "clientCapabilities": {}}.items()}
         connection.request("POST", "/mcp", json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
                            "params": {"name": tool, "arguments": arguments, "_meta": meta}}),
                            {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
@@ -102,7 +104,8 @@ class Bench:
         daemon.kill()
         Daemon(self.o.peakd, old).ready().kill()
         db = sqlite3.connect(old)
-        if db.execute("PRAGMA user_version").fetchone()[0] != len(files) or db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
+        is_newest = db.execute("PRAGMA user_version").fetchone()[0] == len(files)
+        if not is_newest or db.execute("PRAGMA integrity_check").fetchone()[0] != "ok":
             self.lost.append("a migration")
         db.close()
 
@@ -119,7 +122,8 @@ class Bench:
             writer = threading.Thread(target=self.write, args=(daemon, number))
             writer.start()
             if kind == "verb":
-                verb = subprocess.Popen([self.o.peakd, "workflow", "tag", "v%d" % number, "k", "--db", self.db], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                verb = subprocess.Popen([self.o.peakd, "workflow", "tag", "v%d" % number, "k", "--db", self.db],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
                 time.sleep(self.random.uniform(0, 0.1))
                 verb.kill()
                 verb.wait()

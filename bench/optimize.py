@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What policies are worth without a device: made landscapes with a known optimum, and the recorded sequences of bench/results, where each
-step needs the one before and models failed as often as the studies say. Writes bench/results/optimize-simulate.json.
+"""What policies are worth without a device: made landscapes with a known optimum, and the recorded sequences of bench/results,
+where each step needs the one before and models failed as often as the studies say. Writes bench/results/optimize-simulate.json.
 
     bench/optimize.py build/peakd [SEEDS]"""
 import collections

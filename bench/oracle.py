@@ -3,8 +3,9 @@
 
     PEAKD_PYTHON=/path/to/python-with-torch bench/oracle.py [PEAKD] [MIB …]
 
-It asks core/judge/oracle.py as the daemon does: with PEAKD, inside of peakd's sandbox; without, as a plain process. Sizes are those of the
-largest input (1 and 64 MiB when missing). Exit status 1: answers differ by more than 1e-12 of their scale, or CUDA was not used."""
+It asks core/judge/oracle.py as the daemon does: with PEAKD, inside of peakd's sandbox; without, as a plain process. Sizes are those
+of the largest input (1 and 64 MiB when missing). Exit status 1: answers differ by more than 1e-12 of their scale, or CUDA was not
+used."""
 import array
 import json
 import os
@@ -33,7 +34,8 @@ class Oracle:
         """The answer's line, its outputs in double, how far they moved, and seconds."""
         shapes = {"a": [rows, COLUMNS], "b": [COLUMNS], "y": [rows, COLUMNS]}
         x = {n: {"name": n, "type": "f32", "declared": "f32", "shape": s} for n, s in shapes.items()}
-        question = {"protocol": 1, "ask": "reference", "source": source, "double": True, "plain": True, "params": {}, "inputs": [x["a"], x["b"]],
+        question = {"protocol": 1, "ask": "reference", "source": source, "double": True, "plain": True, "params": {},
+                    "inputs": [x["a"], x["b"]],
                     "outputs": [{**x["y"], "type": "f64"}], "moves": {"count": 4, "amplitude": 2.0 ** -16, "seed": 1}}
         start = time.monotonic()
         self.process.stdin.write(json.dumps(question).encode() + b"\n" + a + b)

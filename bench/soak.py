@@ -3,10 +3,10 @@
 
 Usage: bench/soak.py [--minutes 60] [--every 10] [--rate 20] [--peakd build/peakd]
 
-Starts a daemon with a database of its own, and calls tools over HTTP at RATE calls per second. Prints one line of JSON for every EVERY
-seconds, and at the end one that says how much everything grew between the first and the last quarter. Needs a device that runs HLSL for
-the jobs; without one there is only traffic. The cache of references is held to 16 MiB (PEAKD_REFERENCES_MB), since its growth up to the limit
-would hide any other.
+Starts a daemon with a database of its own, and calls tools over HTTP at RATE calls per second. Prints one line of JSON for every
+EVERY seconds, and at the end one that says how much everything grew between the first and the last quarter. Needs a device that
+runs HLSL for the jobs; without one there is only traffic. The cache of references is held to 16 MiB (PEAKD_REFERENCES_MB), since
+its growth up to the limit would hide any other.
 """
 import argparse, http.client, json, os, re, statistics, subprocess, sys, tempfile, time
 

@@ -1,7 +1,8 @@
 #!/bin/sh
-# demo.sh PEAKD: `make demo` runs it. It makes a naive matrix product faster with the shipped sequence of transformations, in a fresh
-# database. Recordings answer instead of the model. This machine compiles, validates and tunes every step. The whole demo, from `make demo`
-# to the table, ends within four minutes. DEMO_BEGAN is the time when make began; after a slow build the searches get less time.
+# demo.sh PEAKD: `make demo` runs it. It makes a naive matrix product faster with the shipped sequence of transformations, in a
+# fresh database. Recordings answer instead of the model. This machine compiles, validates and tunes every step. The whole demo,
+# from `make demo` to the table, ends within four minutes. DEMO_BEGAN is the time when make began; after a slow build the searches
+# get less time.
 set -eu
 peakd=$1
 here=$(cd "$(dirname "$0")" && pwd)

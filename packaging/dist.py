@@ -158,12 +158,14 @@ def archive_image(server):
         },
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{sha256(layer_tar)}"]},
     }
-    manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": put_json(config, "config.v1+json"),
+    manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                "config": put_json(config, "config.v1+json"),
                 "layers": [layer]}
     entry = put_json(manifest, "manifest.v1+json")
     entry["platform"] = {"architecture": oci_machine, "os": "linux"}
     entry["annotations"] = {"org.opencontainers.image.ref.name": version}
-    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": [entry]}))
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+                                                   "manifests": [entry]}))
     (folder / "oci-layout").write_text(json.dumps({"imageLayoutVersion": "1.0.0"}))
     with tarfile.open(out / f"peakd-{version}-oci-{oci_machine}.tar", "w") as tar:
         pack(tar, folder, "")
@@ -179,7 +181,8 @@ def write_server(server, mcpb):
             "fileSha256": sha256(mcpb),
             "transport": {"type": "stdio"},
             "environmentVariables": [
-                {"name": "PEAKD_MODEL", "description": "The model that applies transformations: openai:URL?model=NAME or anthropic:URL?model=NAME"},
+                {"name": "PEAKD_MODEL",
+                 "description": "The model that applies transformations: openai:URL?model=NAME or anthropic:URL?model=NAME"},
                 {"name": "PEAKD_DB", "description": "The database", "format": "filepath"},
             ],
         }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes a Debian 12 that has nothing but the package and what it needs, lavapipe included, as an archive of files: the one layer of the
-# container image (dist.py), and the proof that the package installs and runs on a clean system. `make dist` calls it:
+# Makes a Debian 12 that has nothing but the package and what it needs, lavapipe included, as an archive of files: the one layer of
+# the container image (dist.py), and the proof that the package installs and runs on a clean system. `make dist` calls it:
 #   image.sh DEB ARCHIVE        needs mmdebstrap and a Debian mirror; minutes
 set -eu
 deb=$(readlink -f "$1")
@@ -35,8 +35,10 @@ install_package
 install -d -o peakd -g peakd -m 700 /var/lib/peakd
 rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/*.log /var/log/apt/*
 INSIDE
-mmdebstrap --quiet --variant=apt --include=ca-certificates,libvulkan1,mesa-vulkan-drivers,python3 --aptopt='APT::Install-Recommends "false"' \
-	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
+mmdebstrap --quiet --variant=apt --include=ca-certificates,libvulkan1,mesa-vulkan-drivers,python3 \
+	--aptopt='APT::Install-Recommends "false"' \
+	--dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+	--dpkgopt='path-exclude=/usr/share/doc/*' \
 	--dpkgopt='path-include=/usr/share/doc/*/copyright' --dpkgopt='path-include=/usr/share/doc/peakd/*' \
 	--customize-hook="copy-in $work/peakd.deb $work/inside.sh /tmp" --customize-hook='chroot "$1" sh /tmp/inside.sh' \
 	bookworm "$archive" >"$archive.log" 2>&1 || {

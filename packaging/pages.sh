@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the man pages and the completions of shells from the texts of `peakd help`, which come from the tables of options: they cannot
-# differ. `make` calls it:
+# Writes the man pages and the completions of shells from the texts of `peakd help`, which come from the tables of options: they
+# cannot differ. `make` calls it:
 #   pages.sh PEAKD FOLDER
 set -eu
 peakd=$1

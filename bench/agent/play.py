@@ -3,14 +3,15 @@
 
     peakd serve --listen 127.0.0.1:7325 --db agent.peakdb &
     bench/agent/play.py begin LOG                       discover, tools/list and the prompt optimize-step, as a client reads them
-    bench/agent/play.py call LOG TOOL 'JSON'            one tools/call, and job {action: wait} until its job has ended: each is a call.
-                                                        "@FILE" as an argument's value stands for the file's text
+    bench/agent/play.py call LOG TOOL 'JSON'            one tools/call, and job {action: wait} until its job has ended: each is a
+                                                        call. "@FILE" as an argument's value stands for the file's text
     bench/agent/play.py slim LOG SESSION                leaves out what the table does not need
     bench/agent/play.py session FILE LOG                plays the calls of a log or session again, from the beginning
-    bench/agent/play.py table PLAYER LOG ...            JSON, one row a log: calls, bytes, and the speed-up over the tuned baseline in pairs;
-                                                        PLAYER says who played
+    bench/agent/play.py table PLAYER LOG ...            JSON, one row a log: calls, bytes, and the speed-up over the tuned
+                                                        baseline in pairs; PLAYER says who played
 
-The endpoint is PEAKD_URL (default http://127.0.0.1:7325/mcp). A log has one line a request; sessions/ holds those of the results."""
+The endpoint is PEAKD_URL (default http://127.0.0.1:7325/mcp). A log has one line a request; sessions/ holds those of the
+results."""
 import json, os, subprocess, sys, time, urllib.request
 
 URL = os.environ.get("PEAKD_URL", "http://127.0.0.1:7325/mcp")
@@ -86,7 +87,8 @@ def row_of(log):
     if kept:
         size = kept[-1]["sizes"][0]
         row |= {"times_baseline": size.get("speedup"), "low": size.get("speedup_low"), "high": size.get("speedup_high"),
-                "verdict": size.get("speedup_verdict"), "best": size["best"], "median_ns": size["median_ns"], "load": size.get("load")}
+                "verdict": size.get("speedup_verdict"), "best": size["best"], "median_ns": size["median_ns"],
+                "load": size.get("load")}
     if compared:
         size = compared[-1]
         row |= {"times_baseline": size["ratio"], "low": size["low"], "high": size["high"], "verdict": size["verdict"],
@@ -109,7 +111,8 @@ def table(player, logs):
     rows = [row_of(log) for log in logs]
     version = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     return {"what": "an agent's sessions with the MCP endpoint alone on hlsl:0, one a kernel: tools/list, prompt and all waiting are counted",
-            "command": "bench/agent/play.py table PLAYER %s/*.jsonl; each session again: bench/agent/play.py session FILE LOG" % os.path.dirname(logs[0]),
+            "command": "bench/agent/play.py table PLAYER %s/*.jsonl; each session again: bench/agent/play.py session FILE LOG"
+            % os.path.dirname(logs[0]),
             "player": player,
             "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "commit": version, "cpus": os.cpu_count(), "sessions": rows}
 

@@ -20,11 +20,16 @@ import tempfile
 
 MARGIN, TRIES, WIDE, UNCLEAR = 1.25, 3, 1.3, 2.0
 ABOUT = {
-    "coalescing": "loads", "vector-width": "loads instructions", "reuse": "loads instructions", "cache-resident": "loads stores", "traffic-roof": "loads stores",
+    "coalescing": "loads", "vector-width": "loads instructions", "reuse": "loads instructions", "cache-resident": "loads stores",
+    "traffic-roof": "loads stores",
     "occupancy": "loads", "scoreboard": "loads", "async-copy": "loads", "l2-reuse": "loads",
-    "store-coalescing": "stores", "spill": "instructions", "barrier": "barriers", "barrier-wait": "barriers", "cpu-barrier": "barriers",
-    "arithmetic-roof": "instructions", "cpu-instructions": "instructions", "cpu-loads": "instructions", "cpu-lanes": "loads", "cpu-gather": "loads", "cpu-reuse": "loads instructions", "cpu-atomics": "instructions", "index-arithmetic": "instructions", "atomics": "instructions",
-    "bank-conflict": "instructions", "shared-traffic": "instructions", "cpu-shared-memory": "instructions", "grid-fill": "loads instructions",
+    "store-coalescing": "stores", "spill": "instructions", "barrier": "barriers", "barrier-wait": "barriers",
+    "cpu-barrier": "barriers",
+    "arithmetic-roof": "instructions", "cpu-instructions": "instructions", "cpu-loads": "instructions", "cpu-lanes": "loads",
+    "cpu-gather": "loads", "cpu-reuse": "loads instructions", "cpu-atomics": "instructions", "index-arithmetic": "instructions",
+    "atomics": "instructions",
+    "bank-conflict": "instructions", "shared-traffic": "instructions", "cpu-shared-memory": "instructions",
+    "grid-fill": "loads instructions",
     "launch-overhead": "instructions", "tensor-path": "instructions", "wave-tail": "instructions", "energy": "",
 }
 
@@ -66,7 +71,8 @@ def judge(size, best, figures):
     first = (size.get("guidance") or [{}])[0].get("tool")
     agrees = first is not None and any(what in ABOUT.get(first, "").split() for what in limits)
     return {"class": size.get("class"), "first": first, "all": [g["tool"] for g in size.get("guidance", [])],
-            "probes": {k: [round(best[k][x], 3) for x in ("ratio", "low", "high")] for k in gains}, "limits": limits, "agrees": agrees,
+            "probes": {k: [round(best[k][x], 3) for x in ("ratio", "low", "high")] for k in gains}, "limits": limits,
+            "agrees": agrees,
             "unclear": any(width(probe) > UNCLEAR for probe in best.values()), "figures": figures}
 
 
@@ -92,7 +98,8 @@ def main():
             clear = [row for row in rows if not row.get("unclear")]
             agree = sum(row["agrees"] for row in clear)
             with open(args.out, "w") as f:
-                json.dump({"device": args.device, "margin": MARGIN, "agree": agree, "of": len(clear), "unclear": len(rows) - len(clear),
+                json.dump({"device": args.device, "margin": MARGIN, "agree": agree, "of": len(clear),
+                           "unclear": len(rows) - len(clear),
                            "rows": rows}, f, indent=1)
                 f.write("\n")
     print(f"{agree} of {len(clear)} agree; {len(rows) - len(clear)} are unclear")

@@ -1,5 +1,6 @@
-"""Draws a ladder as SVG. The upper panel shows the cumulative speed-up over the naive kernel, with the vendor's library as a dashed line.
-The lower panel shows each step's own factor. Both axes are logarithmic, so that equal heights are equal factors. summary.py calls draw()."""
+"""Draws a ladder as SVG. The upper panel shows the cumulative speed-up over the naive kernel, with the vendor's library as a dashed
+line. The lower panel shows each step's own factor. Both axes are logarithmic, so that equal heights are equal factors. summary.py
+calls draw()."""
 import math
 from xml.sax.saxutils import escape
 
@@ -110,7 +111,8 @@ class Chart:
         self.result, rows = result, result["rows"]
         self.steps = list(dict.fromkeys((row["step"], row["checkpoint"]) for row in rows))
         sizes = [s for s in dict.fromkeys(size_of(row) for row in rows) if s]
-        self.series = [Series(s, [row for row in rows if size_of(row) == s], self.steps, COLOURS[i % len(COLOURS)]) for i, s in enumerate(sizes)]
+        self.series = [Series(s, [row for row in rows if size_of(row) == s], self.steps, COLOURS[i % len(COLOURS)])
+                       for i, s in enumerate(sizes)]
         self.series = [s for s in self.series if s.known()]
         self.library = result.get("library", "the vendor's library")
         self.each = (WIDTH - LEFT - RIGHT) / max(1, len(self.steps))
@@ -138,7 +140,8 @@ class Chart:
         shown = sorted((s for s in self.series if s.library), key=lambda s: -s.library)
         levels = [self.up.y(s.library) for s in shown]
         for level, s in zip(levels, shown):
-            self.out.append(line(LEFT, level, self.right, level, s.colour, ' stroke-width="1.2" stroke-dasharray="6 4" stroke-opacity="0.8"'))
+            self.out.append(line(LEFT, level, self.right, level, s.colour,
+                                 ' stroke-width="1.2" stroke-dasharray="6 4" stroke-opacity="0.8"'))
         for y, s in zip(beside(levels, TOP + 2), shown):
             self.out.append(text(LEFT + 6, y, f"{self.library}, {s.size}: {factor(s.library)}", SMALL, s.colour, more=HALO))
 
@@ -152,7 +155,8 @@ class Chart:
                                 f'stroke="#ffffff" stroke-width="1.4"/>')
 
     def end_lines(self, series, value):
-        """The label at a curve's end: name and last figure, in one line if there is room, and below them its share of the library."""
+        """The label at a curve's end: name and last figure, in one line if there is room, and below them its share of the
+        library."""
         head, below = f"{series.size}: {factor(value)}", []
         if len(head) * CHAR * BOLD * LABEL > RIGHT - END_GAP:
             head, below = factor(value), [series.size]
@@ -181,7 +185,8 @@ class Chart:
                 self.out.append(f'<rect x="{x + 1:.1f}" y="{min(one, y):.1f}" width="{width - 2:.1f}" height="{abs(one - y):.1f}" '
                                 f'fill="{s.colour}" fill-opacity="{1 if value >= 1 else 0.5}"/>')
                 if size >= 7.5:
-                    self.out.append(text(x + width / 2, y - 4 if value >= 1 else y + size + 2, factor(value), f"{size:.1f}", INK, "middle", HALO))
+                    self.out.append(text(x + width / 2, y - 4 if value >= 1 else y + size + 2, factor(value), f"{size:.1f}", INK,
+                                         "middle", HALO))
 
     def names(self):
         y = TOP + UPPER + GAP + LOWER + 18
@@ -191,7 +196,8 @@ class Chart:
             if level:
                 self.out.append(text(x, y, name, STEP_TEXT, INK, "middle"))
             else:
-                self.out.append(text(x + 5, y - 2, name, STEP_TEXT, INK, "end", f' transform="rotate(-32 {x + 5:.1f} {y - 2:.1f})"'))
+                self.out.append(text(x + 5, y - 2, name, STEP_TEXT, INK, "end",
+                                     f' transform="rotate(-32 {x + 5:.1f} {y - 2:.1f})"'))
         longest = max((len(name) for name, _ in self.steps), default=0)
         return y + (10 if level else 0.53 * longest * CHAR * STEP_TEXT + 12)
 
@@ -201,7 +207,9 @@ class Chart:
         runs = sorted({s.final["runs_count"] for s in self.series if s.final})
         fresh = f"; last step: median of {runs[-1]} fresh processes" if runs else ""
         self.out.append(text(LEFT, 24, f"{context} on {device}", 15, INK, more=' font-weight="bold"'))
-        self.out.append(text(LEFT, 43, f"time of the naive kernel / time, cold last-level cache, each step tuned and validated{fresh}", 11, FAINT))
+        self.out.append(text(LEFT, 43,
+                             f"time of the naive kernel / time, cold last-level cache, each step tuned and validated{fresh}", 11,
+                             FAINT))
 
     def draw(self):
         self.heading()

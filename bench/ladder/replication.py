@@ -4,8 +4,8 @@
     replication.py [--results FOLDER] [DOCUMENT]
 
 It reads matmul-{fp16,fp32,fp32-tensor}-cuda-h200.json in bench/results/, those that exist. In the document the comments
-`<!-- h200 ladders: from bench/results/…: KIND -->` and `<!-- end -->` enclose each table. KIND is final, steps or time. The script replaces
-only the rows of these tables that begin with `| peakd |`.
+`<!-- h200 ladders: from bench/results/…: KIND -->` and `<!-- end -->` enclose each table. KIND is final, steps or time. The script
+replaces only the rows of these tables that begin with `| peakd |`.
 """
 import argparse
 import json
@@ -58,11 +58,13 @@ def final(precision, result):
 
 
 def steps(precision, result):
-    """A row per size: the gain of each step over the one before, in pairs; of ladders before pairs were kept, both from the tuning run."""
+    """A row per size: the gain of each step over the one before, in pairs; of ladders before pairs were kept, both from the tuning
+    run."""
     table = []
     for n, rows in each_size(result):
         times = [row.get("tuned", row)["median_ms"] for row in rows]
-        gains = ", ".join(f"{row['step']} {row.get('step_speedup', before / after):.2f}" for row, before, after in zip(rows[1:], times, times[1:]))
+        gains = ", ".join(f"{row['step']} {row.get('step_speedup', before / after):.2f}"
+                          for row, before, after in zip(rows[1:], times, times[1:]))
         table.append([f"H200 {precision}, n = {n}", gains])
     return table
 
@@ -77,8 +79,10 @@ def time(precision, result):
 
     def cell(seconds):
         return f"{figure(seconds)} s ({100 * seconds / spent['total_s']:.2f} %)"
-    return [[f"H200 {precision}, {'budget ' + budget.group(1) if budget else 'the default budget'}{note}", cell(spent["validation_s"]),
-             cell(spent["transforms_s"]), cell(spent["tuning_s"]), cell(spent["profile_s"] + spent["other_s"]), f"{figure(spent['total_s'])} s"]]
+    return [[f"H200 {precision}, {'budget ' + budget.group(1) if budget else 'the default budget'}{note}",
+             cell(spent["validation_s"]),
+             cell(spent["transforms_s"]), cell(spent["tuning_s"]), cell(spent["profile_s"] + spent["other_s"]),
+             f"{figure(spent['total_s'])} s"]]
 
 
 KINDS = {"final": final, "steps": steps, "time": time}
@@ -103,7 +107,8 @@ def fill(text, results):
         if found.group(2) not in KINDS:
             sys.exit(f"replication.py: a block of the kind {found.group(2)}: there are {', '.join(KINDS)}")
         kept = [line for line in found.group(3).split("\n") if line and not line.startswith("| peakd |")]
-        ours = ["| peakd | " + " | ".join(cells) + " |" for precision, result in results for cells in KINDS[found.group(2)](precision, result)]
+        ours = ["| peakd | " + " | ".join(cells) + " |" for precision, result in results
+                for cells in KINDS[found.group(2)](precision, result)]
         count += len(ours)
         return found.group(1) + "\n".join(kept + ours) + found.group(4)
     filled, blocks = BLOCK.subn(block, text)

@@ -1,11 +1,11 @@
 #!/bin/bash
-# Runs a whole ladder: replays a sequence (or asks a model for it), validates and tunes every step, then profiles the winner in fresh
-# daemons beside the vendor's library. It writes results into the output folder as they come. After an interruption (a time limit,
-# SIGTERM, the machine) the same command resumes, until its exit status is 0. Finished steps are not repeated, an interrupted tune
-# measures only what is missing, and profiles come after all steps.
-# With -l the last step is tuned once more with that budget before it is profiled.
+# Runs a whole ladder: replays a sequence (or asks a model for it), validates and tunes every step, then profiles the winner in
+# fresh daemons beside the vendor's library. It writes results into the output folder as they come. After an interruption (a time
+# limit, SIGTERM, the machine) the same command resumes, until its exit status is 0. Finished steps are not repeated, an interrupted
+# tune measures only what is missing, and profiles come after all steps. With -l the last step is tuned once more with that budget
+# before it is profiled.
 #   run.sh [-p PEAKD] [-d DEVICE] [-m MODEL] [-b BUDGET] [-l BUDGET] [-n FRESH] [-s "SIZES"] -c CONTEXT -q SEQUENCE -o FOLDER
-#   run.sh -d cuda:0 -m replay:h200-fp16 -c examples/matmul-fp16-cuda.peak.md -q h200-fp16 -b 24 -l 96 -n 5 -s "n=2048 n=4096" -o out
+# run.sh -d cuda:0 -m replay:h200-fp16 -c examples/matmul-fp16-cuda.peak.md -q h200-fp16 -b 24 -l 96 -n 5 -s "n=2048 n=4096" -o out
 set -u
 missing='' peakd=peakd device=cuda:0 model='' budget=24 last='' fresh=5 sizes='' context='' sequence='' out=''
 while getopts p:d:m:b:l:n:s:c:q:o: option; do
@@ -54,11 +54,13 @@ run_interruptible()
 	return "$1"
 }
 
-run_interruptible "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" ${model:+--model "$model"} \
+run_interruptible "$peakd" run "$context" --resume --sequence "$sequence" --name "$name" --device "$device" \
+	${model:+--model "$model"} \
 	--budget "$budget" --samples 4 --db "$db" --json "$out/run.json" > >(tee "$out/run.txt") 2>&1 || exit
 if [ -n "$last" ] && ! [ -s "$out/last.json" ]; then
 	# Another seed, because with the same one --resume would return the step's own tune.
-	run_interruptible "$peakd" tune "$name" --resume --seed 2 --budget "$last" --device "$device" --db "$db" --json >"$out/last.json.part" || exit
+	run_interruptible "$peakd" tune "$name" --resume --seed 2 --budget "$last" --device "$device" --db "$db" \
+		--json >"$out/last.json.part" || exit
 	mv "$out/last.json.part" "$out/last.json"
 fi
 "$peakd" workflow log "$name" --db "$db" >"$out/log.txt" || exit

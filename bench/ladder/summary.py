@@ -3,9 +3,9 @@
 
     summary.py [--into FOLDER] OUTFOLDER NAME
 
-Rows are those of run.json, one per step and size. The last step of each size has `final: true`. Its figures come from the fresh processes
-(profile-<i>-<size>.json), and those of the tuning run stay beside them. Profiles of a checkpoint other than the sequence's last are
-refused. times.py computes where the time went, plot.py draws.
+Rows are those of run.json, one per step and size. The last step of each size has `final: true`. Its figures come from the fresh
+processes (profile-<i>-<size>.json), and those of the tuning run stay beside them. Profiles of a checkpoint other than the
+sequence's last are refused. times.py computes where the time went, plot.py draws.
 """
 import argparse
 import glob
@@ -76,7 +76,8 @@ def read_profiles(folder, record):
 def one_run(name, entry):
     run = {"file": name, "median_ms": short(entry["cold_ns"] / 1e6), "params": entry["params"]}
     run |= {"warm_ms": short(entry["warm_ns"] / 1e6)} if "warm_ns" in entry else {}
-    return run | {key: entry[key] for key in ("samples", "discarded", "rse", "pipe", "pipe_percent", "copy_percent", "library_ratio", "library_low",
+    return run | {key: entry[key] for key in ("samples", "discarded", "rse", "pipe", "pipe_percent", "copy_percent",
+                                              "library_ratio", "library_low",
                                           "library_high", "library", "conditions") if key in entry}
 
 
@@ -102,7 +103,8 @@ def final_row(row, runs):
     for key in FIGURES[1:]:
         final.pop(key, None)
     if ratios:
-        low, high = interval(ratios) if len(ratios) > 1 else next((run["library_low"], run["library_high"]) for run in runs if "library_ratio" in run)
+        low, high = interval(ratios) if len(ratios) > 1 else next((run["library_low"], run["library_high"]) for run in runs
+                                                                  if "library_ratio" in run)
         final |= {"library_ratio": short(statistics.median(ratios)), "library_low": low, "library_high": high}
     return final | {"final": True, "runs_count": len(runs), "runs": runs,
                     "tuned": {key: row[key] for key in FIGURES + ("params",) if key in row}}
@@ -178,7 +180,8 @@ def summary(folder):
         runs, checkpoint = read_profiles(folder, record)
         rows, notes = make_rows(run, runs, checkpoint)
         libraries = sorted({run["library"] for fresh in runs.values() for run in fresh if "library_ratio" in run})
-        result = {key: run[key] for key in ("device", "driver", "date")} | {"command": clean_command(run["command"]), "ran": run["ran"]}
+        result = {key: run[key] for key in ("device", "driver", "date")} | {"command": clean_command(run["command"]),
+                                                                            "ran": run["ran"]}
         result |= {"library": " and ".join(libraries)} if libraries else {}
         result |= {"notes": notes, "rows": rows, "time": times.breakdown(record, rows)}
     except sqlite3.Error as e:
@@ -203,7 +206,8 @@ def say(result):
 def main():
     here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--into", default=os.path.join(here, "..", "results"), help="where NAME.json and NAME.svg go (bench/results)")
+    parser.add_argument("--into", default=os.path.join(here, "..", "results"),
+                        help="where NAME.json and NAME.svg go (bench/results)")
     parser.add_argument("--note", action="append", default=[], help="one more note, on what the folder does not show")
     parser.add_argument("folder")
     parser.add_argument("name")

@@ -1,14 +1,17 @@
-"""Computes from a ladder's database where its time went: seconds in which the machine was held, and seconds in which a device was leased.
+"""Computes from a ladder's database where its time went: seconds in which the machine was held, and seconds in which a device was
+leased.
 
-summary.py calls breakdown(). Both kinds of seconds are split alike: validation (validate jobs, and validation by transformations and
-tunes), transforms, tuning, profile, other (between the jobs). The machine is held all the time. A job leases the device only while
-something runs or is timed on it, or references are computed for it.
+summary.py calls breakdown(). Both kinds of seconds are split alike: validation (validate jobs, and validation by transformations
+and tunes), transforms, tuning, profile, other (between the jobs). The machine is held all the time. A job leases the device only
+while something runs or is timed on it, or references are computed for it.
 """
-KINDS = {"validate": "validation_s", "transform": "transforms_s", "submit": "transforms_s", "edit": "transforms_s", "tune": "tuning_s",
+KINDS = {"validate": "validation_s", "transform": "transforms_s", "submit": "transforms_s", "edit": "transforms_s",
+         "tune": "tuning_s",
          "profile": "profile_s"}
 PARTS = ("validation_s", "transforms_s", "tuning_s", "profile_s", "other_s")
 ENDS = ("done", "failed", "cancelled")
-PAUSE_MS = 120000  # a longer gap between two jobs means that the machine was away; no start of a daemon and its device takes so long
+# a longer gap between two jobs means that the machine was away; no start of a daemon and its device takes so long
+PAUSE_MS = 120000
 
 NOTES = (
     "Seconds on the wall in which the machine was held, by what for: validation_s is what validate jobs, transformations and tunes spent on "
@@ -32,8 +35,8 @@ def milliseconds(result, name):
 
 
 def stretches(events):
-    """When a job ran, as (start, end) in ms: several times when it was interrupted and resumed. A stretch that a dead daemon left open
-    ends with its last event. The next daemon writes the interruption, at an unrelated time."""
+    """When a job ran, as (start, end) in ms: several times when it was interrupted and resumed. A stretch that a dead daemon left
+    open ends with its last event. The next daemon writes the interruption, at an unrelated time."""
     found, start, last = [], None, None
     for kind, at in events:
         if kind in ("running", "queued", "interrupted") and start is not None:
@@ -79,7 +82,8 @@ def read_jobs(record, steps):
         jobs.append({"part": "other_s" if lost else KINDS.get(kind, "other_s"), "step": steps.of(kind, fields(request), result),
                      "cut_off": lost or state not in ENDS or len(ran) > 1,
                      "stretches": ran, "leased": milliseconds(result, "leased_seconds"),
-                     "validation": milliseconds(result, "validation_seconds"), "validation_leased": milliseconds(result, "validation_leased_seconds")})
+                     "validation": milliseconds(result, "validation_seconds"),
+                     "validation_leased": milliseconds(result, "validation_leased_seconds")})
     return jobs
 
 
@@ -142,4 +146,5 @@ def breakdown(record, rows):
     notes = list(NOTES) + ([] if known else [NOT_SPLIT]) + ([CUT_OFF] if total["cut_off"] else [])
     listed = [{"step": steps.names[i], "checkpoint": steps.ids[i]} | shown(sums[i], known) for i in range(len(steps.ids))]
     beside = [{"step": None} | shown(sums[None], known)] if any(sums[None]["held"].values()) else []
-    return {"notes": notes, "steps": listed + beside, "total": shown(total, known) | ({"away_s": round(away / 1e3, 3)} if away else {})}
+    return {"notes": notes, "steps": listed + beside, "total": shown(total,
+                                                                     known) | ({"away_s": round(away / 1e3, 3)} if away else {})}

@@ -4,10 +4,10 @@
     run.py BUILD NPM_DIR OUT.json
 
 Both serve one tool, echo (bench/mcp/server.c, bench/mcp/sdk_server.mjs), in revision 2026-07-28 over keep-alive connections on
-loopback. The same load generator sends both the same bytes: wrk for HTTP, bench/mcp/stdio_load.c for stdio. Rounds alternate between
-the servers, so that other load on the machine affects both. Each figure is the median over the rounds, each ratio the median of the
-rounds' ratios. The server's CPU time per call shows the same, even when other load disturbs the times. peakd itself is measured for
-memory, start and idle CPU.
+loopback. The same load generator sends both the same bytes: wrk for HTTP, bench/mcp/stdio_load.c for stdio. Rounds alternate
+between the servers, so that other load on the machine affects both. Each figure is the median over the rounds, each ratio the
+median of the rounds' ratios. The server's CPU time per call shows the same, even when other load disturbs the times. peakd itself
+is measured for memory, start and idle CPU.
 """
 import datetime
 import http.client
@@ -83,7 +83,8 @@ class Server:
     def __init__(self, command, port, env=None, check=True):
         self.port = port
         begin = time.monotonic()
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        env=env)
         while (answer := ask(port)) is None:
             if self.process.poll() is not None:
                 raise RuntimeError(f"{command[0]} ended")
@@ -101,7 +102,8 @@ class Server:
 def wrk(server, connections, text_bytes=32):
     env = dict(os.environ, TEXT_BYTES=str(text_bytes))
     before = cpu_ns(server.process.pid)
-    done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS:g}s", "--timeout", "10s", "-s", os.path.join(here, "call.lua"),
+    done = subprocess.run(["wrk", "-t1", f"-c{connections}", f"-d{SECONDS:g}s", "--timeout", "10s", "-s",
+                           os.path.join(here, "call.lua"),
                            f"http://127.0.0.1:{server.port}/mcp"], env=env, capture_output=True, text=True, check=True)
     figures = json.loads(next(line for line in done.stderr.splitlines() if line.startswith("{")))
     if figures["not_2xx"]:
@@ -115,7 +117,8 @@ def median(rounds):
 
 
 def side_by_side(names, measure):
-    """Calls measure(name) for each name in turn, ROUNDS times. Returns medians, and the first one's throughput over each other's."""
+    """Calls measure(name) for each name in turn, ROUNDS times. Returns medians, and the first one's throughput over each
+    other's."""
     rounds = {name: [] for name in names}
     for _ in range(ROUNDS):
         for name in names:
@@ -190,7 +193,8 @@ def peakd_itself():
             os.mkdir(folder + "/run", 0o700)
             env = dict(os.environ, XDG_RUNTIME_DIR=folder + "/run", XDG_DATA_HOME=folder, XDG_CACHE_HOME=folder)
             port = free_port()
-            server = Server([os.path.join(build, "peakd"), "serve", "--listen", f"127.0.0.1:{port}", "--db", folder + "/a.db"], port, env,
+            server = Server([os.path.join(build, "peakd"), "serve", "--listen", f"127.0.0.1:{port}", "--db", folder + "/a.db"],
+                            port, env,
                             check=False)
             times.append(server.start_ms)
             if i == ROUNDS - 1:

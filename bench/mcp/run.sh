@@ -1,6 +1,6 @@
 #!/bin/bash
-# Runs bench/mcp/run.py after installing what it needs: wrk from Debian and the TypeScript SDK from npm. tests/mcp/npm.sh pins the SDK
-# and keeps it out of the repository. `make bench-mcp` calls this.  OUT: the file for the figures (default: build/mcp.json).
+# Runs bench/mcp/run.py after installing what it needs: wrk from Debian and the TypeScript SDK from npm. tests/mcp/npm.sh pins the
+# SDK and keeps it out of the repository. `make bench-mcp` calls this. OUT: the file for the figures (default: build/mcp.json).
 set -eu
 cd "$(dirname "$0")/../.."
 . tests/mcp/npm.sh

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Tests whether verdicts are repeatable. It compares a kernel with itself, and with itself doing 3 % more work, N times each. It uses
-# `peakd compare` with a real worker, as a person would, so every comparison is checked and recorded. Each result is appended to FILE at
-# once, one JSON object a line, and a later call continues. The summary (FILE's name, -summary.json) counts the verdicts.
+# Tests whether verdicts are repeatable. It compares a kernel with itself, and with itself doing 3 % more work, N times each. It
+# uses `peakd compare` with a real worker, as a person would, so every comparison is checked and recorded. Each result is appended
+# to FILE at once, one JSON object a line, and a later call continues. The summary (FILE's name, -summary.json) counts the verdicts.
 #
-# usage: bench/measure/run.sh [-d DEVICE] [-n N] [-s SECONDS] [-o FILE] [-p PEAKD]     (cuda:0, 100, 220, measure.jsonl, build/peakd)
+# usage: bench/measure/run.sh [-d DEVICE] [-n N] [-s SECONDS] [-o FILE] [-p PEAKD] (cuda:0, 100, 220, measure.jsonl, build/peakd)
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 device=cuda:0 n=100 seconds=220 out=measure.jsonl peakd=$here/../../build/peakd
@@ -29,7 +29,8 @@ steps=$(sed -n 's/^  STEPS: //p' "$loop")
 cp "$loop" "$work/itself.peak.md"
 sed "s/STEPS: $steps/STEPS: $((steps * 103 / 100))/" "$loop" >"$work/more.peak.md"
 for kernel in itself more; do
-	"$peakd" run "$work/$kernel.peak.md" --name "$kernel" --device "$device" --db "$db" --budget 1 --samples 2 --json "$work/run.json" \
+	"$peakd" run "$work/$kernel.peak.md" --name "$kernel" --device "$device" --db "$db" --budget 1 --samples 2 \
+		--json "$work/run.json" \
 		>"$work/log" 2>&1 || { cat "$work/log" >&2; exit 1; }
 done
 name=$(sed -n 's/^ *"device": "\(.*\)",$/\1/p' "$work/run.json" | head -1)
@@ -41,7 +42,8 @@ while [ "$(now)" -lt "$end" ]; do
 	pair=itself
 	[ "$more" -lt "$self" ] && pair=more
 	start=$(now)
-	"$peakd" compare itself $pair --device "$device" --db "$db" --json >"$work/answer" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
+	"$peakd" compare itself $pair --device "$device" --db "$db" --json >"$work/answer" 2>"$work/log" ||
+		{ cat "$work/log" >&2; exit 1; }
 	printf '{"pair": "%s", "verdict": "%s", "ratio": %s, "low": %s, "high": %s, "a_ns": %s, "pairs": %s, "discarded": %s, "wall_ms": %s, "at": "%s"}\n' \
 		$pair "$(field verdict "$work/answer")" "$(field ratio "$work/answer")" "$(field low "$work/answer")" \
 		"$(field high "$work/answer")" "$(field a_ns "$work/answer")" "$(field pairs "$work/answer")" \

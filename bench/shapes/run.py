@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Tunes one matrix product of halves, with float sums, for a list of shapes, beside cuBLASLt at its best, and exports one table that
-dispatches by shape. On a Hopper GPU, in one command; what was cut off is continued by the same command:
+"""Tunes one matrix product of halves, with float sums, for a list of shapes, beside cuBLASLt at its best, and exports one table
+that dispatches by shape. On a Hopper GPU, in one command; what was cut off is continued by the same command:
 
     bench/shapes/run.py PEAKD OUT MxNxK … [--budget 24] [--seconds 3000] [--device cuda:0]
     bench/shapes/run.py PEAKD OUT --grid 64,128,256,512,1024 --every 10      # every tenth, by the size of the product
 
 Shapes are sorted by M·N·K. Sorted by their numbers, every tenth of a grid of ten extents would have the same K.
 
-OUT gets shapes.jsonl (one line a shape: the ratio cuBLASLt's time / ours with its interval, above 1 where ours is faster, or why there is
-none), summary.json, the database, and the folder library. A shape where ours is slower counts 1.00, since a caller falls back to cuBLASLt.
-Exit statuses: 0, all shapes have a line; 2, some have none yet: run it again; 1, it could not start."""
+OUT gets shapes.jsonl (one line a shape: the ratio cuBLASLt's time / ours with its interval, above 1 where ours is faster, or why
+there is none), summary.json, the database, and the folder library. A shape where ours is slower counts 1.00, since a caller falls
+back to cuBLASLt. Exit statuses: 0, all shapes have a line; 2, some have none yet: run it again; 1, it could not start."""
 import argparse
 import itertools
 import json
@@ -55,7 +55,8 @@ class Run:
         self.lines = self.out / "shapes.jsonl"
 
     def call(self, *words):
-        done = subprocess.run([self.given.peakd, *map(str, words), "--db", self.out / "shapes.db"], capture_output=True, text=True, check=False)
+        done = subprocess.run([self.given.peakd, *map(str, words), "--db", self.out / "shapes.db"], capture_output=True, text=True,
+                              check=False)
         return done.returncode, done.stdout, " ".join(done.stderr.split())[-500:]
 
     def begin(self):
@@ -84,7 +85,8 @@ class Run:
 
     def measure(self, shape):
         sizes = "M=%d N=%d K=%d" % shape
-        status, said, why = self.call("tune", NAME, "--device", self.given.device, "--sizes", sizes, "--budget", self.given.budget, "--json")
+        status, said, why = self.call("tune", NAME, "--device", self.given.device, "--sizes", sizes, "--budget", self.given.budget,
+                                      "--json")
         try:
             answer = json.loads(said)
         except ValueError:
@@ -102,7 +104,8 @@ class Run:
         mean = math.exp(sum(map(math.log, counted)) / len(counted)) if counted else None
         return {"device": self.given.device, "shapes": len(self.shapes), "timed": len(ratios), "geometric_mean_with_fallback": mean,
                 "geometric_mean": math.exp(sum(map(math.log, ratios.values())) / len(ratios)) if ratios else None,
-                "fallback": sorted(s for s, x in ratios.items() if x < 1), "without": {r["shape"]: r["why"] for r in rows if not r["ratio"]}}
+                "fallback": sorted(s for s, x in ratios.items() if x < 1),
+                "without": {r["shape"]: r["why"] for r in rows if not r["ratio"]}}
 
     def main(self):
         self.begin()
@@ -122,7 +125,8 @@ class Run:
         (self.out / "summary.json").write_text(json.dumps(said, indent=1) + "\n")
         print(json.dumps(said, indent=1))
         if said["timed"]:
-            status, _, why = self.call("workflow", "export", NAME, "--device", self.given.device, "--out", self.out / "library", "--force")
+            status, _, why = self.call("workflow", "export", NAME, "--device", self.given.device, "--out", self.out / "library",
+                                       "--force")
             print(f"exported to {self.out / 'library'}" if status == 0 else f"not exported: {why}")
         sys.exit(0 if len(known) >= len(self.shapes) else 2)
 

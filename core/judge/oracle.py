@@ -1,7 +1,8 @@
 """The oracle: computes an imported problem's outputs with the problem's own PyTorch code.
 
-core/judge/oracle.c starts it in a sandbox and asks over stdin, one question at a time: a line of JSON, then the inputs' bytes. The answer
-goes to stdout: a line of JSON, then the outputs' bytes. docs/import.md has the members. Everything that the code prints goes to stderr.
+core/judge/oracle.c starts it in a sandbox and asks over stdin, one question at a time: a line of JSON, then the inputs' bytes. The
+answer goes to stdout: a line of JSON, then the outputs' bytes. docs/import.md has the members. Everything that the code prints goes
+to stderr.
 """
 import ast
 import contextlib
@@ -103,7 +104,8 @@ def read_inputs(question):
 
 
 class Problem:
-    """One source under one precision on one device; modules are built once, on the CPU, so that their random numbers are the same."""
+    """One source under one precision on one device; modules are built once, on the CPU, so that their random numbers are the
+    same."""
 
     def __init__(self, source, precision, where="cpu"):
         self.precision, self.where, self.space = precision, where, {"__name__": "reference"}
@@ -145,7 +147,8 @@ def shaped(x, tensor):
 
 def inputs_as(precision, tensors, where="cpu"):
     to = {DOUBLE: "float64", SINGLE: "float32"}.get(precision)
-    return {n: t.to(device=where, dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True) for n, t in tensors.items()}
+    return {n: t.to(device=where, dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True)
+            for n, t in tensors.items()}
 
 
 def devices():
@@ -177,7 +180,8 @@ def attempt(question, problems, double, act):
 
 
 def compute(question, problem, tensors):
-    """Copies of the outputs on these inputs, and with "moves" how far each element moves at most when the inputs do, as 32-bit floats."""
+    """Copies of the outputs on these inputs, and with "moves" how far each element moves at most when the inputs do, as 32-bit
+    floats."""
     params, outputs, moves = question["params"], question["outputs"], question.get("moves")
     exact = [t.clone() for t in problem.run({**params, **inputs_as(problem.precision, tensors, problem.where)}, outputs)]
     if not moves:
@@ -213,7 +217,8 @@ def distance(y, p):
 
 
 def keep_pages():
-    """Tensors of megabytes come and go. From maps of their own each page would be cleared again, which takes longer than to compute."""
+    """Tensors of megabytes come and go. From maps of their own each page would be cleared again, which takes longer than to
+    compute."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     for option, value in ((-4, 0), (-1, 1 << 30), (-2, 1 << 26)):  # M_MMAP_MAX, M_TRIM_THRESHOLD, M_TOP_PAD
         if mallopt:
@@ -244,7 +249,7 @@ def answer(question, problems):
     WIRE_OUT.flush()
 
 
-# --- timing: the problem's own code beside a kernel ----------------------------------------------------------------------------------------
+# --- timing: the problem's own code beside a kernel -------------------------------------------------------------------------------
 
 WAYS = {"eager": None, "compile": {}, "max-autotune": {"mode": "max-autotune"}}
 WARM_UP_SECONDS, WARM_UP_CALLS = 0.2, 3
@@ -259,13 +264,16 @@ def is_plain(node):
 
 
 def split_call(source):
-    """The source as a tree, where reference() returns what its last line calls and with what, if that is all its work; and whether it is."""
+    """The source as a tree, where reference() returns what its last line calls and with what, if that is all its work; and whether
+    it is."""
     tree = ast.parse(source)
     entry = next((n for n in reversed(tree.body) if isinstance(n, ast.FunctionDef) and n.name == "reference"), None)
     *before, last = entry.body if entry else [None]
     call = last.value if isinstance(last, ast.Return) else None
-    puts = all(isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Attribute) and n.targets[0].attr == "data" for n in before)
-    if not (puts and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords and all(map(is_plain, call.args))):
+    puts = all(isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Attribute) and n.targets[0].attr == "data"
+               for n in before)
+    if not (puts and isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and not call.keywords
+            and all(map(is_plain, call.args))):
         return tree, False
     last.value = ast.copy_location(ast.Tuple([call.func, ast.List(call.args, ast.Load())], ast.Load()), call)
     return ast.fix_missing_locations(tree), True
@@ -277,7 +285,8 @@ class Timing:
     def __init__(self, question, tensors):
         where = question["device"]
         scratch = os.environ.get("TMPDIR", "/tmp")  # the sandbox's, where torch.compile may write
-        os.environ.update(HOME=scratch, USER="peakd", TORCHINDUCTOR_CACHE_DIR=scratch + "/inductor", TRITON_CACHE_DIR=scratch + "/triton",
+        os.environ.update(HOME=scratch, USER="peakd", TORCHINDUCTOR_CACHE_DIR=scratch + "/inductor",
+                          TRITON_CACHE_DIR=scratch + "/triton",
                           TORCHINDUCTOR_COMPILE_THREADS="1")
         self.cuda = where != "cpu"
         if self.cuda and not torch.cuda.is_available():

@@ -1,8 +1,9 @@
-"""Bench: imports, drafts, optimizes and scores every problem of a folder, by the verbs that people use. daemon/verbs/bench.c runs it.
+"""Bench: imports, drafts, optimizes and scores every problem of a folder, by the verbs that people use. daemon/verbs/bench.c runs
+it.
 
-Its only state is the database: each step looks there for what is done already, so that the same command continues whatever was killed. A
-problem NAME has two workflows. NAME.draft begins with the imported context, which has no kernel; NAME begins with the first kernel that was
-right, which everything after is compared with.
+Its only state is the database: each step looks there for what is done already, so that the same command continues whatever was
+killed. A problem NAME has two workflows. NAME.draft begins with the imported context, which has no kernel; NAME begins with the
+first kernel that was right, which everything after is compared with.
 """
 import concurrent.futures
 import glob
@@ -33,7 +34,7 @@ class Stop(Exception):
         self.state = state
 
 
-# --- the database, and the verbs -----------------------------------------------------------------------------------------------------------
+# --- the database, and the verbs --------------------------------------------------------------------------------------------------
 
 
 def ask(name, *values):
@@ -59,7 +60,8 @@ def peakd(verb, *words, **options):
         line += ["--" + name.replace("_", "-")] * (value is not None) + [str(value)] * (value is not None and value is not True)
     if SIGNALS:
         raise Stop("open", "interrupted")
-    child = subprocess.Popen([*line, "--", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL)
+    child = subprocess.Popen([*line, "--", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             stdin=subprocess.DEVNULL)
     CHILDREN.add(child)
     said, complaints = child.communicate()
     CHILDREN.discard(child)
@@ -89,8 +91,8 @@ def job_of(kind, checkpoint):
 
 
 def settle(kind, checkpoint, start):
-    """The result of the newest job of the kind about a checkpoint, once it has ended well. Where there is none, or it failed or was cancelled
-    before, start() begins one."""
+    """The result of the newest job of the kind about a checkpoint, once it has ended well. Where there is none, or it failed or was
+    cancelled before, start() begins one."""
     began, trouble = False, ""
     while True:
         job = job_of(kind, checkpoint)
@@ -118,7 +120,7 @@ def elsewhere():
     return {"device": BATCH or OPTIONS.get("device"), "later": True if BATCH else None}
 
 
-# --- one problem, step by step ---------------------------------------------------------------------------------------------------------------
+# --- one problem, step by step ----------------------------------------------------------------------------------------------------
 
 
 class Problem:
@@ -164,7 +166,8 @@ class Problem:
         return dict(ask("spent", self.name, self.name + ".draft")[0])
 
     def draft(self):
-        """Up to the first kernel that is right, which the repairs of one transformation may give; what a batch refuses is repaired anew."""
+        """Up to the first kernel that is right, which the repairs of one transformation may give; what a batch refuses is repaired
+        anew."""
         name = self.name + ".draft"
         while True:
             root, *made = self.line(name)
@@ -183,10 +186,12 @@ class Problem:
             if len(asked) >= (DRAFTS if newest else 1):
                 refused = ask("refused", asked[-1]["id"])  # the last answers may not have come as far as the judge
                 why = f"{refused[0]['message']}; at last: " if refused else ""
-                raise Stop("wrong", (newest["note"] if newest else None) or why + (asked[-1]["error_text"] or "no kernel was right"))
+                raise Stop("wrong", (newest["note"] if newest else None) or why
+                           + (asked[-1]["error_text"] or "no kernel was right"))
             at, what = (str(newest["id"]), repair(newest["note"] or "")) if newest else (name, "first-kernel")
             try:
-                settle("transform", (newest or root)["id"], lambda: peakd("transform", at, what, **given("model", "device", "samples")))
+                settle("transform", (newest or root)["id"], lambda: peakd("transform", at, what,
+                                                                          **given("model", "device", "samples")))
             except Stop as stop:  # a kernel that stayed wrong counts as a try
                 if stop.state != "failed" or len([t for t in ask("tries", name) if t["asked"]]) == len(asked):
                     raise
@@ -239,11 +244,13 @@ class Problem:
             raise Stop("wrong", self.line(self.name)[0]["note"] or "its first kernel was refuted")
 
     def budget(self, left):
-        return dict(given("model", "reviewer", "policy", "device", "batch", "experiments", "tokens", "seconds", "device_seconds", "money",
+        return dict(given("model", "reviewer", "policy", "device", "batch", "experiments", "tokens", "seconds", "device_seconds",
+                          "money",
                           "price_in", "price_out", "roof", "tune", "samples", "seed", "without"), calls=max(left, 1))
 
     def choose(self):
-        """The checkpoint with the highest pairwise speed-up over the first kernel as it starts, and its configurations at all sizes."""
+        """The checkpoint with the highest pairwise speed-up over the first kernel as it starts, and its configurations at all
+        sizes."""
         line, pairs, best = self.line(self.name), {}, (-math.inf, None, {})
         for row in ask("pairs", line[0]["id"]):
             pairs.setdefault(row["b_id"], {})[row["sizes"]] = row["ratio"]
@@ -260,14 +267,16 @@ class Problem:
         self.best, params = self.choose()
         if not params:
             raise Stop("failed", self.why or ask("trouble", self.name)[0][0] or "nothing of it was timed at every size")
-        settle("pytorch", self.best, lambda: peakd("compare", str(self.best), "pytorch", sizes=";".join(params.values()), **elsewhere()))
+        settle("pytorch", self.best, lambda: peakd("compare", str(self.best), "pytorch", sizes=";".join(params.values()),
+                                                   **elsewhere()))
 
     # --- what came of it ---
 
     def report(self):
         job = job_of("pytorch", self.best) if self.best else None
         found = json.loads(job["result"] or "{}") if job and job["state"] == "done" else {}
-        row = {"name": self.name, "file": os.path.relpath(self.path, FOLDER), "state": self.state, "why": self.why, "checkpoint": self.best,
+        row = {"name": self.name, "file": os.path.relpath(self.path, FOLDER), "state": self.state, "why": self.why,
+               "checkpoint": self.best,
                "device": found.get("device"), "workloads": [workload(s) for s in found.get("sizes", [])]}
         row.update(self.spent() if self.line(self.name + ".draft") else dict.fromkeys(COSTS, 0))
         row["correct"] = self.state == "scored" and all(w["correct"] for w in row["workloads"])
@@ -294,7 +303,8 @@ def mean(values, geometric):
 
 
 def workload(s):
-    """One size beside PyTorch: S = 1/(1 + (T - Tsol)/(Tbase - Tsol)) of SOL-ExecBench, with Tbase the fastest of PyTorch's ways here."""
+    """One size beside PyTorch: S = 1/(1 + (T - Tsol)/(Tbase - Tsol)) of SOL-ExecBench, with Tbase the fastest of PyTorch's ways
+    here."""
     ways = {w["way"]: w for w in s.get("ways", []) if "ns" in w}
     base = min(ways.values(), key=lambda w: w["ns"], default=None)
     light, score = s.get("light_ns"), None
@@ -324,9 +334,10 @@ def summary(rows):
     return total
 
 
-# --- reports -----------------------------------------------------------------------------------------------------------------------------------
+# --- reports ----------------------------------------------------------------------------------------------------------------------
 
-HEAD = ("problem", "workload", "correct", "time", "over eager", "over compile", "over fastest", "score", "calls", "tokens", "attempts", "device")
+HEAD = ("problem", "workload", "correct", "time", "over eager", "over compile", "over fastest", "score", "calls", "tokens",
+        "attempts", "device")
 
 
 def time_of(ns):
@@ -347,15 +358,19 @@ def table(rows):
         for i, w in enumerate(r["workloads"]):
             score = "-" if w["score"] is None else f"{w['score']:.2f}"
             lines.append([r["name"] if i == 0 else "", w["size"], "yes" if w["correct"] else "no", time_of(w["ns"]),
-                          ratio_of(w, "eager"), ratio_of(w, "compile"), ratio_of(w, w["fastest"]), score] + (cost if i == 0 else [""] * 4))
+                          ratio_of(w, "eager"), ratio_of(w, "compile"), ratio_of(w, w["fastest"]), score]
+                         + (cost if i == 0 else [""] * 4))
         if not r["workloads"]:
-            lines.append([r["name"], "", "no" if r["state"] in ("wrong", "not imported", "failed") else r["state"]] + ["-"] * 5 + cost)
+            lines.append([r["name"], "", "no" if r["state"] in ("wrong", "not imported", "failed") else r["state"]] + ["-"] * 5
+                         + cost)
     return lines
 
 
 def words(total):
-    text = [f"{total['correct']} of {total['problems']} problems correct" + (f", {total['waiting']} waiting" if total["waiting"] else "")]
-    for key, what in (("over_eager", "eager"), ("over_compile", "torch.compile"), ("over_fastest", "the fastest of PyTorch's ways")):
+    text = [f"{total['correct']} of {total['problems']} problems correct"
+            + (f", {total['waiting']} waiting" if total["waiting"] else "")]
+    for key, what in (("over_eager", "eager"), ("over_compile", "torch.compile"),
+                      ("over_fastest", "the fastest of PyTorch's ways")):
         t = total[key]
         if t["compared"]:
             text.append(f"against {what}: fast_1 {t['fast_1']}/{total['problems']}, fast_2 {t['fast_2']}/{total['problems']}, "
@@ -405,7 +420,8 @@ def page(rows, total):
     title = html.escape(os.path.basename(os.path.abspath(FOLDER)))
     return ("<!doctype html>\n<html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
             f"<title>peakd bench: {title}</title>\n<style>{STYLE}</style>\n<h1>{title}</h1>\n<ul>{cells(words(total), 'li')}</ul>\n{svg(rows)}"
-            f"<table><tr>{cells(HEAD, 'th')}</tr>\n" + "".join(f"<tr>{cells(line, 'td')}</tr>\n" for line in table(rows)) + "</table>\n" +
+            f"<table><tr>{cells(HEAD, 'th')}</tr>\n" + "".join(f"<tr>{cells(line, 'td')}</tr>\n" for line in table(rows))
+            + "</table>\n" +
             (f"<h2>Notes</h2><ul>{cells(whys, 'li')}</ul>\n" if whys else "") + "</html>\n")
 
 
@@ -418,7 +434,8 @@ def write(name, text):
 def main():
     paths = glob.glob(os.path.join(glob.escape(FOLDER), "**", "*.py"), recursive=True)
     paths += glob.glob(os.path.join(glob.escape(FOLDER), "**", "*.json"), recursive=True)
-    beside = {os.path.dirname(p) for p in paths if os.path.basename(p) == "definition.json"}  # a definition's folder holds nothing else
+    # a definition's folder holds nothing else
+    beside = {os.path.dirname(p) for p in paths if os.path.basename(p) == "definition.json"}
     paths = sorted(p for p in paths if os.path.basename(p) == "definition.json" or os.path.dirname(p) not in beside)
     if not paths:
         print(f"peakd bench: {FOLDER} holds no problem: *.py, *.json or NAME/definition.json", file=sys.stderr)

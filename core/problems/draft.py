@@ -1,9 +1,10 @@
 """Draft: reads a CUDA or HIP file by its form and writes the context that launches what the file launches.
 
-core/problems/draft.c runs this with one line of JSON on stdin: source, backend, declared lines, and names that contexts reserve. It answers
-with the context's text, questions and notes, and the values that the file gives. Once nothing is asked, it is called again with the plan that
-the context's host code makes there, and compares it with the file's launches. Nothing of the file is executed, and no compiler takes part:
-what cannot be read becomes a question, and what a context cannot express becomes a note with its line, never a silent loss.
+core/problems/draft.c runs this with one line of JSON on stdin: source, backend, declared lines, and names that contexts reserve. It
+answers with the context's text, questions and notes, and the values that the file gives. Once nothing is asked, it is called again
+with the plan that the context's host code makes there, and compares it with the file's launches. Nothing of the file is executed,
+and no compiler takes part: what cannot be read becomes a question, and what a context cannot express becomes a note with its line,
+never a silent loss.
 """
 import ast
 import json
@@ -15,12 +16,16 @@ from collections import namedtuple
 from types import SimpleNamespace
 
 DEEP, DIFFERENCES_MAX = 8, 8
-BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "e4m3": 1,
+BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
+         "e4m3": 1,
          "e5m2": 1}
-TYPES = {"float": "f32", "double": "f64", "half": "f16", "__half": "f16", "_Float16": "f16", "__nv_bfloat16": "bf16", "nv_bfloat16": "bf16",
+TYPES = {"float": "f32", "double": "f64", "half": "f16", "__half": "f16", "_Float16": "f16", "__nv_bfloat16": "bf16",
+         "nv_bfloat16": "bf16",
          "int": "i32", "signed": "i32", "unsigned": "u32", "unsigned int": "u32", "uint": "u32", "size_t": "u64", "long": "i64",
-         "long long": "i64", "unsigned long": "u64", "unsigned long long": "u64", "short": "i16", "unsigned short": "u16", "char": "i8",
-         "signed char": "i8", "unsigned char": "u8", **{f"{s}int{n}_t": f"{s or 'i'}{n}" for s in ("", "u") for n in (8, 16, 32, 64)}}
+         "long long": "i64", "unsigned long": "u64", "unsigned long long": "u64", "short": "i16", "unsigned short": "u16",
+         "char": "i8",
+         "signed char": "i8", "unsigned char": "u8", **{f"{s}int{n}_t": f"{s or 'i'}{n}" for s in ("", "u")
+                                                        for n in (8, 16, 32, 64)}}
 ALLOCATIONS = ("cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "hipMalloc", "hipMallocManaged")
 IN_PLACE = ("+=", "-=", "*=", "/=", "%=", "++", "--")
 
@@ -33,7 +38,7 @@ class Unknown(Exception):
     """An expression has a word without meaning in a context; None: it is empty."""
 
 
-# --- tokens: comments are left out, nothing is understood ---------------------------------------------------------------------------
+# --- tokens: comments are left out, nothing is understood -------------------------------------------------------------------------
 
 Token = namedtuple("Token", "kind text at")
 TOKEN = re.compile(r"""
@@ -94,7 +99,7 @@ def is_word(tokens):
     return len(tokens) == 1 and tokens[0].kind == "name"
 
 
-# --- what a file says -----------------------------------------------------------------------------------------------------------------
+# --- what a file says -------------------------------------------------------------------------------------------------------------
 
 
 def read_param(tokens, body):
@@ -330,7 +335,8 @@ class Source:
         return None if v is None or isinstance(v, bool) or v != v // 1 else int(v)
 
 
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
+             ast.Mod: operator.mod,
              ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le,
              ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
              ast.LShift: lambda a, b: a << b if 0 <= b < 64 else 0, ast.RShift: lambda a, b: (a % 2**64) >> b if 0 <= b < 64 else 0}
@@ -358,7 +364,7 @@ def evaluate(x):
     return (v + 2**63) % 2**64 - 2**63 if type(v) is int else v
 
 
-# --- the draft while it is made -------------------------------------------------------------------------------------------------------
+# --- the draft while it is made ---------------------------------------------------------------------------------------------------
 
 
 def single(v):
@@ -441,20 +447,22 @@ class Draft:
             typed = re.match(r"\w+[ \t]*:[ \t]*(?:(?:out|inout)[ \t]*\b)*(\w*)", line, re.A)
             if (s.launches and not kind and typed and (typed[1] in BYTES or typed[1] in ("int", "float", "double", "half")) and
                     name not in params and (name in host or s.variable(name))):
-                p = SimpleNamespace(pointer="[" in line, type="i32", type_text="", read=False, written=False, handed_on=False, constant=False)
+                p = SimpleNamespace(pointer="[" in line, type="i32", type_text="", read=False, written=False, handed_on=False,
+                                    constant=False)
                 self.add_entry(name, name, p)
                 self.names.setdefault(name, name)
 
     def derived(self, x, all_):
-        """An integer that the file computes from other scalars: `int n = rows * cols;` with a constant `cols` is "rows*512". Those scalars
-        must be declared or, with all_, may be any that the file leaves open."""
+        """An integer that the file computes from other scalars: `int n = rows * cols;` with a constant `cols` is "rows*512". Those
+        scalars must be declared or, with all_, may be any that the file leaves open."""
         v = self.s.scalar(x.host) if x.host else None
         if v is None or x.type in ("f16", "bf16", "f32", "f64"):
             return None
         others = {}
         for host, name in self.names.items():
             other = self.entries.get(name)
-            if other and other is not x and not other.array and (("", name) in self.declared or (all_ and self.own_value(other) is None)):
+            if other and other is not x and not other.array and (("", name) in self.declared
+                                                                 or (all_ and self.own_value(other) is None)):
                 others[host] = name
         try:
             text = self.s.lua(v.value, others) if others else "."
@@ -571,14 +579,16 @@ class Draft:
         return line is not None
 
     def tune_name(self, wanted, host, value):
-        """The tuning parameter for a size of a block. One with the same value, or with the same name in the host's code, is used again."""
+        """The tuning parameter for a size of a block. One with the same value, or with the same name in the host's code, is used
+        again."""
         named = self.names.get(host) if host else None
         same = named or wanted
         if same in self.tune and (named or (value is not None and self.tune[same].value == value)):
             return same
         name = self.free_name(wanted)
         line = self.take("", name)
-        self.tune[name] = SimpleNamespace(value=value, line=f"  {line}\n" if line else f"  {name}: {{{value}}}\n" if value is not None else None)
+        self.tune[name] = SimpleNamespace(value=value, line=f"  {line}\n" if line else f"  {name}: {{{value}}}\n"
+                                          if value is not None else None)
         return name
 
     def block_part(self, launch, part, axis):
@@ -657,13 +667,15 @@ class Draft:
                                   f'"launch("{k.name}", {{GRID}}, {{BX}}, {{ARGUMENTS}})" and "BX: {{128, 256}}"')
 
     def text(self):
-        # Numbers come first, because extents mention them; declared ones keep their order, because their sets may mention earlier ones.
+        # Numbers come first, because extents mention them; declared ones keep their order, because their sets may mention earlier
+        # ones.
         entries = [x for x in self.entries.values() if x.line and not x.scratch]
         declared = [self.entries[name] for kind, name in self.declared if not kind and name in self.entries]
         inputs = ([x for x in declared if x.declared and not x.array] + [x for x in entries if not x.array and not x.declared] +
                   [x for x in entries if x.array])
         device = "".join(self.s.device).splitlines(keepends=True)
-        drop = re.compile(r"#[# \t]*define[ \t]+(?:%s)[ \t]" % "|".join(map(re.escape, self.dropped))) if self.dropped else re.compile(r"(?!)")
+        drop = re.compile(r"#[# \t]*define[ \t]+(?:%s)[ \t]"
+                          % "|".join(map(re.escape, self.dropped))) if self.dropped else re.compile(r"(?!)")
         return "".join(
             ["---\n", f"kernel: {self.s.kernels[0].name}\nbackend: {self.backend}\ninputs:\n", *(x.line for x in inputs),
              "tune:\n" if self.tune else "", *(x.line or "" for x in self.tune.values()), f"---\n```{self.backend}\n",
@@ -689,12 +701,12 @@ class Draft:
         return {name: v for name, v in values.items() if type(v) is int or type(v) is float and abs(v) < float("inf")}
 
 
-# --- the draft's launches beside the file's -------------------------------------------------------------------------------------------
+# --- the draft's launches beside the file's ---------------------------------------------------------------------------------------
 
 
 class Comparison:
-    """Kernels, grids, blocks, shared memory, scalars, arrays and their bytes, at the file's own values. A difference is a question; what
-    was compared, and what could not be, is a note."""
+    """Kernels, grids, blocks, shared memory, scalars, arrays and their bytes, at the file's own values. A difference is a question;
+    what was compared, and what could not be, is a note."""
 
     def __init__(self, draft, plan):
         self.d, self.s, self.plan, self.at = draft, draft.s, plan, " at " + plan["at"] if plan["at"] else ""
@@ -783,7 +795,7 @@ class Comparison:
                 ("; could not be compared: " + ", ".join(self.unknown) if self.unknown else ""))
 
 
-# --- what a file does and its draft does not, each with its line ----------------------------------------------------------------------
+# --- what a file does and its draft does not, each with its line ------------------------------------------------------------------
 
 UNREAD = "launches a kernel in a form that is not read; write it as NAME<<<grid, block>>>(…)"
 CALLS = [(re.compile(pattern), what) for pattern, what in (
@@ -797,8 +809,8 @@ CONTROL = {"for": "loop", "while": "loop", "do": "loop", "if": "condition", "els
 
 
 def governed(t, i):
-    """The statement or block behind a `for (…)`, `while (…)`, `if (…)`, `switch (…)`, `do` or `else`. A nested statement without braces
-    ends where the inner one does."""
+    """The statement or block behind a `for (…)`, `while (…)`, `if (…)`, `switch (…)`, `do` or `else`. A nested statement without
+    braces ends where the inner one does."""
     start = at = i + 1
     while True:
         if at < len(t) and t[at].text == "(":
@@ -816,7 +828,8 @@ def governed(t, i):
 def note_losses(d):
     """A construct in the list may turn out harmless, but none is left out."""
     s, t = d.s, d.s.t
-    launched, control = set(), [(i, CONTROL[x.text], governed(t, i)) for i, x in enumerate(t) if x.text in CONTROL and x.kind == "name"]
+    launched, control = set(), [(i, CONTROL[x.text], governed(t, i)) for i, x in enumerate(t) if x.text in CONTROL
+                                and x.kind == "name"]
 
     def lost(i, what):
         d.notes.append(f"line {s.line(i)}: not in the draft: {what}")

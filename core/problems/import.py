@@ -1,7 +1,8 @@
-"""Import: turns a problem that somebody else wrote into the text of a context file, whose Python reference core/judge/oracle.py runs.
+"""Import: turns a problem that somebody else wrote into the text of a context file, whose Python reference core/judge/oracle.py
+runs.
 
-daemon/verbs/import.c puts this text in front of oracle.py's, whose main() calls import_problem(). Nothing but oracle.py's names is used, and
-torch only where it is there: a FlashInfer-Trace definition imports without, unchecked.
+daemon/verbs/import.c puts this text in front of oracle.py's, whose main() calls import_problem(). Nothing but oracle.py's names is
+used, and torch only where it is there: a FlashInfer-Trace definition imports without, unchecked.
 """
 import ast
 import copy
@@ -21,10 +22,10 @@ BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i8": 1, "i16": 2, "i32": 4, "
 # Words that Lua, Python, HLSL, CUDA or a context file take for something else.
 TAKEN = set(keyword.kwlist) | set("""
     and break do else elseif end false for function goto if in local nil not or repeat return then true until while
-    launch alloc table memset copy tensor_map need invalid cdiv min max floor ceil abs device int half float double i8 i16 i32 i64 u8 u16 u32
-    u64 f16 bf16 f32 f64 e4m3 e5m2 inout out line point linear sample texture matrix vector buffer string bool uint void const static
-    register struct class template export default switch case unsigned long short char sin cos exp log sqrt pow dot mul reference run
-    torch self math
+    launch alloc table memset copy tensor_map need invalid cdiv min max floor ceil abs device int half float double i8 i16 i32 i64
+    u8 u16 u32 u64 f16 bf16 f32 f64 e4m3 e5m2 inout out line point linear sample texture matrix vector buffer string bool uint
+    void const static register struct class template export default switch case unsigned long short char sin cos exp log sqrt pow
+    dot mul reference run torch self math
 """.split())
 RANK_MAX, NAME_MAX = 5, 48
 THREADS = 64
@@ -70,7 +71,7 @@ class Found:
         self.point, self.free = {}, []  # the smallest sizes and scalars, and which of them are sizes
 
 
-# --- FlashInfer-Trace definitions (flashinfer-bench, SOL-ExecBench) -----------------------------------------------------------------------
+# --- FlashInfer-Trace definitions (flashinfer-bench, SOL-ExecBench) ---------------------------------------------------------------
 
 
 def read_workloads(text):
@@ -189,9 +190,10 @@ def import_definition(definition, question):
     return found
 
 
-# --- Python problems: KernelBench's (class Model, get_inputs, get_init_inputs), and functions with a get_inputs ------------------------------
+# --- Python problems: KernelBench's (class Model, get_inputs, get_init_inputs), and functions with a get_inputs -------------------
 
-SMALL = ((3, 11, 13, 17, 19, 23, 29, 31), (5, 37, 41, 43, 47, 53, 59, 61))  # sizes that show which extent is which; more where kernels need it
+# sizes that show which extent is which; more where kernels need it
+SMALL = ((3, 11, 13, 17, 19, 23, 29, 31), (5, 37, 41, 43, 47, 53, 59, 61))
 STEPS = 6  # sizes in a row at which a problem is tried
 FAR = (61, 997)  # and further ones, where it runs there: a window of 11 shows in no six sizes
 DIVISORS = 64
@@ -247,7 +249,8 @@ class Sources(ast.NodeTransformer):
 
 def entry_of(space, text):
     """The name of what computes, and whether it is a module."""
-    own = [n.name for n in ast.parse(text).body if isinstance(n, (ast.ClassDef, ast.FunctionDef)) and not n.name.startswith(("get_", "_"))]
+    own = [n.name for n in ast.parse(text).body if isinstance(n, (ast.ClassDef, ast.FunctionDef))
+           and not n.name.startswith(("get_", "_"))]
     modules = [n for n in own if isinstance(space[n], type) and issubclass(space[n], torch.nn.Module)]
     for names, module in ((["Model"] if "Model" in modules else modules[-1:], True), ([n for n in own if n not in modules], False)):
         if names:
@@ -272,7 +275,8 @@ def formula(a, b, s):
 
 
 def flatten(value, name, leaves):
-    """Appends (name, tensor or number) for each within a value, and returns its shape: an index of leaves, a list, a dictionary, or a text."""
+    """Appends (name, tensor or number) for each within a value, and returns its shape: an index of leaves, a list, a dictionary, or
+    a text."""
     if torch.is_tensor(value) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
         leaves.append((name, value))
         return len(leaves) - 1
@@ -341,7 +345,8 @@ class Module:
         self.weights, self.single = self.weights_of(self.model), None
         inner = self.model.forward if self.is_module else self.model
         self.parameters = list(inspect.signature(inner).parameters.values())
-        self.names, self.shape, self.plain = [], None, True  # of the inputs' leaves; of the arguments; whether outputs are tensors or a list
+        # of the inputs' leaves; of the arguments; whether outputs are tensors or a list
+        self.names, self.shape, self.plain = [], None, True
 
     def build(self, space):
         torch.manual_seed(0)
@@ -401,7 +406,8 @@ class Module:
             for name, function in real.items():
                 setattr(torch, name, function)
         leaves = []
-        self.shape = [flatten(x, self.name_of(i), leaves) for i, x in enumerate(args)], {k: flatten(x, k, leaves) for k, x in named.items()}
+        self.shape = [flatten(x, self.name_of(i), leaves) for i, x in enumerate(args)], {k: flatten(x, k, leaves)
+                for k, x in named.items()}
         self.names, values = [n for n, _ in leaves], [v for _, v in leaves]
         return values, [drawn.get(id(v), (v, (None, None)))[1] for v in values]
 
@@ -410,7 +416,8 @@ class Module:
         with torch.no_grad():
             result = model(*args, **named)
         self.plain = torch.is_tensor(result) or (isinstance(result, (tuple, list)) and all(map(torch.is_tensor, result)))
-        result = [x if torch.is_tensor(x) else torch.tensor(x) for x in flat(result) if torch.is_tensor(x) or isinstance(x, (bool, int, float))]
+        result = [x if torch.is_tensor(x) else torch.tensor(x) for x in flat(result) if torch.is_tensor(x)
+                  or isinstance(x, (bool, int, float))]
         if not result:
             raise Refused("it returns no tensor and no number: return what it computes, also where it writes into an input")
         return result
@@ -427,7 +434,8 @@ class Module:
             self.single = copy.deepcopy(self.model).float() if self.is_module else self.model
         torch.manual_seed(seed)
         with SINGLE:
-            wide = self.call(self.single, [v.to(KINDS["float32"]) if torch.is_tensor(v) and v.dtype.is_floating_point else v for v in values])
+            wide = self.call(self.single, [v.to(KINDS["float32"]) if torch.is_tensor(v) and v.dtype.is_floating_point else v
+                                           for v in values])
         return [x.to(t) for x, t in zip(wide, types)]
 
     def shaped_outputs(self, values):
@@ -451,8 +459,8 @@ class Module:
 def formulas_of(module, name, base, plain):
     """For each of module.extents() whether it depends on this size, and its formula (a, b, s), where there is one.
 
-    A quotient's steps are told apart from another's only at their edges. So where a formula fits, the sizes beside its next step are
-    tried, too, until it holds there."""
+    A quotient's steps are told apart from another's only at their edges. So where a formula fits, the sizes beside its next step
+    are tried, too, until it holds there."""
     tried = {base[name]: plain}
 
     def extents(value):
@@ -474,7 +482,8 @@ def formulas_of(module, name, base, plain):
         for i in range(len(plain)):
             while (fit := fit_of(i)) and fit[0] and fit[2] > 1:
                 a, b, s = fit
-                edge = next(x for x in range(base[name] + STEPS + 1, max(tried) + s + 2) if (a * x + b) // s != (a * (x - 1) + b) // s)
+                edge = next(x for x in range(base[name] + STEPS + 1, max(tried) + s + 2)
+                            if (a * x + b) // s != (a * (x - 1) + b) // s)
                 if extents(edge)[i] == (a * edge + b) // s and extents(edge - 1)[i] == (a * (edge - 1) + b) // s:
                     break
     except Refused:
@@ -569,7 +578,8 @@ def import_python(text, question):
         name = safe_name(given, used)
         parameters.append(name)
         if torch.is_tensor(v):
-            kind, fill = type_of(str(v.dtype).split(".")[1], given), low if isinstance(low, str) else fill_of(torch.stack([d[i] for d in draws]))
+            kind, fill = type_of(str(v.dtype).split(".")[1], given), low if isinstance(low,
+                    str) else fill_of(torch.stack([d[i] for d in draws]))
             found.inputs.append(Array(name, kind, [next(texts) for _ in v.shape], fill))
             limits += [(found.inputs[-1], low)] if limit is not None else []
             call.append(name + (".bool()" if v.dtype == torch.bool else ".reshape(())" if v.dim() == 0 else ""))
@@ -610,9 +620,10 @@ def import_python(text, question):
     return found
 
 
-# --- the context's text -------------------------------------------------------------------------------------------------------------------
+# --- the context's text -----------------------------------------------------------------------------------------------------------
 
-POINTER = {"f32": "float", "f64": "double", "f16": "__half", "bf16": "__nv_bfloat16", "i8": "signed char", "i16": "short", "i32": "int",
+POINTER = {"f32": "float", "f64": "double", "f16": "__half", "bf16": "__nv_bfloat16", "i8": "signed char", "i16": "short",
+           "i32": "int",
            "i64": "long long", "u8": "unsigned char"}
 
 
@@ -621,7 +632,8 @@ def empty_kernel(found, backend):
     scalars = [(name, text.split()[0]) for name, text in found.scalars]
     if backend == "hlsl":
         return f"[numthreads({THREADS}, 1, 1)]\nvoid empty(uint3 thread : SV_DispatchThreadID)\n{{\n}}"
-    head = {"cuda": "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n\n", "hip": "#include <hip/hip_fp16.h>\n#include <hip/hip_bf16.h>\n\n"}
+    head = {"cuda": "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n\n",
+            "hip": "#include <hip/hip_fp16.h>\n#include <hip/hip_bf16.h>\n\n"}
     halves = any(a.kind in ("f16", "bf16") for a in found.inputs + found.outputs)
     pointer = dict(POINTER, bf16="__hip_bfloat16" if backend == "hip" else "__nv_bfloat16")
     args = [f"const {pointer[a.kind]} *{a.name}" for a in found.inputs] + [f"{pointer[a.kind]} *{a.name}" for a in found.outputs]
@@ -657,7 +669,8 @@ def write_context(found, question):
     lines += ["bytes: " + " + ".join(a.bytes() for a in found.inputs + found.outputs), "---", ""]
     names = [a.name for a in found.inputs + found.outputs] + [n for n, _ in found.scalars]
     fence = "`" * max(3, 1 + max((len(x) for x in re.findall(r"`+", found.source)), default=0))
-    lines += ["This problem has no kernel yet: replace the device and host code. Outputs are judged by the Python reference below.", "",
+    lines += ["This problem has no kernel yet: replace the device and host code. Outputs are judged by the Python reference below.",
+              "",
               f"```{backend}", empty_kernel(found, backend), "```", "",
               "```lua host", f"launch(\"empty\", 1, {THREADS}, {{{', '.join(names)}}})", "```", "",
               f"{fence}python reference", found.source.rstrip("\n"), fence, ""]
@@ -681,7 +694,8 @@ def values_at(found, names):
         else:
             low, high = [evaluate(x, names) for x in bounds.groups()] if bounds else (0, 2)
             values[a.name] = torch.randint(low, max(high, low + 1), shape).to(kind)
-    outputs = [{"name": a.name, "type": a.kind, "declared": a.kind, "shape": [evaluate(x, names) for x in a.shape]} for a in found.outputs]
+    outputs = [{"name": a.name, "type": a.kind, "declared": a.kind, "shape": [evaluate(x, names) for x in a.shape]}
+               for a in found.outputs]
     return values, outputs
 
 
@@ -696,7 +710,8 @@ def operations(name, arguments, result):
     if name in ("mm", "addmm", "bmm", "baddbmm", "mv", "addmv", "dot"):
         return 2 * result.numel() * tensors[-2].shape[-1]
     if "convolution" in name:
-        spread_out = next((x for x in arguments[3:] if isinstance(x, bool)), False)  # transposed: each input goes through a whole kernel
+        # transposed: each input goes through a whole kernel
+        spread_out = next((x for x in arguments[3:] if isinstance(x, bool)), False)
         return 2 * (tensors[0] if spread_out else result).numel() * tensors[1][0].numel()
     if UNCOUNTED.search(name) or not torch.is_tensor(result) or not any(x.dtype.is_floating_point for x in tensors):
         return 0
@@ -737,7 +752,8 @@ def to_coefficients(values, first):
 
 
 def polynomial(function, base):
-    """The polynomial through function's values, of degree 3 or less in each size, as a text; "" where it is none, or costs too much."""
+    """The polynomial through function's values, of degree 3 or less in each size, as a text; "" where it is none, or costs too
+    much."""
     degrees = {}
     for name, value in base.items():
         row = differences([function({**base, name: value + k}) for k in range(7)])

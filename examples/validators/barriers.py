@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """A validator for peakd (docs/validators.md): finds shared memory that is written and read without a barrier in between.
 
-It reads the device code from top to bottom, every loop's body twice. It demands a barrier between a write to a groupshared or __shared__
-array and a read of it, and between a read and the next write. It does not track threads, so it also refuses code in which each thread
-uses only its own elements: it checks a house rule and proves nothing. It cannot check asynchronous copies and barriers in assembly, and
-then says so.
+It reads the device code from top to bottom, every loop's body twice. It demands a barrier between a write to a groupshared or
+__shared__ array and a read of it, and between a read and the next write. It does not track threads, so it also refuses code in
+which each thread uses only its own elements: it checks a house rule and proves nothing. It cannot check asynchronous copies and
+barriers in assembly, and then says so.
 """
 import json
 import re
@@ -88,11 +88,13 @@ def check(text):
             read.clear()
         elif what == "read":
             if array in written:
-                found.setdefault((line, array), "%s is read here and written in line %d without a barrier between" % (array, written[array]))
+                found.setdefault((line, array), "%s is read here and written in line %d without a barrier between"
+                                 % (array, written[array]))
             read.setdefault(array, line)
         else:
             if array in read and read[array] != line:
-                found.setdefault((line, array), "%s is written here and read in line %d without a barrier between" % (array, read[array]))
+                found.setdefault((line, array), "%s is written here and read in line %d without a barrier between"
+                                 % (array, read[array]))
             written.setdefault(array, line)
     return [{"region": "device", "line": line, "message": message} for (line, _), message in sorted(found.items())]
 

@@ -22,11 +22,13 @@ is $status 0 "bench/faults meets every kind of fault once" "$(cat "$T/err" "$T/f
 is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/first")" '[0,0,0,false]' "without time for a soak no fault is counted"
 timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/second" 2>"$T/err"
 is $? 0 "the soak succeeds" "$(cat "$T/err" "$T/second")"
-is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/second")" '[9,9,0,false]' "nine faults in a row fail one configuration each and leak nothing"
+is "$(jq -c '[.soaked, .total, .unexpected, .leaks]' "$T/second")" '[9,9,0,false]' \
+	"nine faults in a row fail one configuration each and leak nothing"
 longest=$(jq '[.kinds[].recovery_ms] | max | ceil' "$T/second")
 soon "$longest" 1000
 ok $? "a good kernel runs again within a second ($longest ms at most)"
-is "$(jq -c '[.after.descriptors - .before.descriptors, .after.children]' "$T/second")" '[0,0]' "the soak leaves no descriptor open and no process running"
+is "$(jq -c '[.after.descriptors - .before.descriptors, .after.children]' "$T/second")" '[0,0]' \
+	"the soak leaves no descriptor open and no process running"
 timeout 120 "$faults" --device hlsl:0 --count 9 --lanes 2 --state "$T/state" >"$T/third"
 is "$(jq -c '[.soaked, .total]' "$T/third")" '[0,9]' "another run of a finished soak adds no faults"
 done_testing

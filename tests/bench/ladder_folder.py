@@ -61,7 +61,8 @@ def run_rows():
             ratio = LIBRARY[n] / times[i]
             rows.append({"context": "matmul-fp16-cuda", "step": step, "validated": True, "checkpoint": i + 1, "n": n,
                          "median_ms": times[i], "gflops": 2e-6 * n ** 3 / times[i], "speedup": times[0] / times[i], "evidence": 7,
-                         "library_ratio": ratio, "library_low": 0.99 * ratio, "library_high": 1.01 * ratio, "params": f"TILE_N={64 + i}"})
+                         "library_ratio": ratio, "library_low": 0.99 * ratio, "library_high": 1.01 * ratio,
+                         "params": f"TILE_N={64 + i}"})
     return rows
 
 
@@ -73,25 +74,32 @@ def write(name, what):
 def main():
     os.makedirs(folder)
     record = Record(os.path.join(folder, "ladder.db"))
-    record.job("validate", 4, "checkpoint: 1\n", "passed: 1\nleased_seconds: 3\nvalidation_seconds: 4\nvalidation_leased_seconds: 3\n")
+    record.job("validate", 4, "checkpoint: 1\n",
+               "passed: 1\nleased_seconds: 3\nvalidation_seconds: 4\nvalidation_leased_seconds: 3\n")
     for i, step in enumerate(STEPS):
         if step == "tma-pipelining":
             record.job("transform", 7, f"transformation: {step}\ncheckpoint: {i}\n", None, state="cancelled")
         if i:
             record.job("transform", 6, f"transformation: {step}\ncheckpoint: {i}\n",
                        f"checkpoint: {i + 1}\nleased_seconds: 2\nvalidation_seconds: 2.5\nvalidation_leased_seconds: 2\n")
-        record.job("tune", 20, f"checkpoint: {i + 1}\n", "count: 2\nleased_seconds: 15\nvalidation_seconds: 9\nvalidation_leased_seconds: 8\n",
+        record.job("tune", 20, f"checkpoint: {i + 1}\n",
+                   "count: 2\nleased_seconds: 15\nvalidation_seconds: 9\nvalidation_leased_seconds: 8\n",
                    cut=30 if step == "wgmma" else None)
     for k in range(5):
         for n, fresh in FRESH.items():
             job = record.job("profile", 3, f"checkpoint: {len(STEPS)}\nsizes: n={n}\n", "leased_seconds: 2\n")
             median, ratio = fresh[k]
-            size = {"size": f"n={n}", "params": "TILE_N=68", "cold_ns": 1e6 * median, "warm_ns": 9e5 * median, "rse": 0.001, "samples": 10,
-                    "discarded": 0, "library": "cuBLASLt", "library_ratio": ratio, "library_low": ratio - 0.003, "library_high": ratio + 0.003}
-            write(f"profile-{k + 1}-n_{n}.json", {"job": job, "kind": "profile", "state": "done", "result": {"sizes": [size], "count": 1}})
+            size = {"size": f"n={n}", "params": "TILE_N=68", "cold_ns": 1e6 * median, "warm_ns": 9e5 * median, "rse": 0.001,
+                    "samples": 10,
+                    "discarded": 0, "library": "cuBLASLt", "library_ratio": ratio, "library_low": ratio - 0.003,
+                    "library_high": ratio + 0.003}
+            write(f"profile-{k + 1}-n_{n}.json", {"job": job, "kind": "profile", "state": "done",
+                                                  "result": {"sizes": [size], "count": 1}})
     record.db.commit()
-    write("run.json", {"device": "NVIDIA H200 (cuda:0)", "driver": "driver 580", "date": "2026-11-22T00:00:00Z", "ran": True, "emulated": False,
-                       "command": "build/peakd run examples/m.peak.md --budget 24 --db out/ladder.db --json out/run.json", "rows": run_rows()})
+    write("run.json", {"device": "NVIDIA H200 (cuda:0)", "driver": "driver 580", "date": "2026-11-22T00:00:00Z", "ran": True,
+                       "emulated": False,
+                       "command": "build/peakd run examples/m.peak.md --budget 24 --db out/ladder.db --json out/run.json",
+                       "rows": run_rows()})
 
 
 main()

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A session as an agent without help has it: what each answer costs in bytes, and that one call of edit is a whole step: validated, tuned,
-# timed in pairs with its parent, and kept as the head or taken back.
+# A session as an agent without help has it: what each answer costs in bytes, and that one call of edit is a whole step: validated,
+# tuned, timed in pairs with its parent, and kept as the head or taken back.
 . "$(dirname "$0")/lib.sh"
 need_hlsl 1 "$T/d.db"
 cat >"$T/session.py" <<'EOF'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Attacks on the real daemon: requests without end, slow headers and bodies, unread streams, thousands of connections, and too few descriptors. Meanwhile
-# another client is answered soon, and the daemon's memory stays bounded.
+# Attacks on the real daemon: requests without end, slow headers and bodies, unread streams, thousands of connections, and too few
+# descriptors. Meanwhile another client is answered soon, and the daemon's memory stays bounded.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/attack.py" <<'PY'
 import json, os, resource, socket, sys, time, urllib.request

@@ -17,7 +17,8 @@ done
 serve() # serve DATABASE LOG
 {
 	# shellcheck disable=SC2086
-	"$peakd" serve --listen 127.0.0.1:0 --db "$1" $models --model "gone=openai:http://127.0.0.1:9/v1?model=m&retries=1" >"$2" 2>&1 &
+	"$peakd" serve --listen 127.0.0.1:0 --db "$1" $models \
+		--model "gone=openai:http://127.0.0.1:9/v1?model=m&retries=1" >"$2" 2>&1 &
 	wait_for 60 grep -q 'serving .*http' "$2"
 	url=$(sed -n 's/.*serving .*\(http:[^,]*\),.*/\1/p' "$2")
 }
@@ -80,7 +81,8 @@ source=$(quote <"$T/s.peak.md")
 refuses context_create "{\"source\":$source,\"name\":\"a b/../ü@{0}\"}" "cannot be a name" "a name with odd characters"
 long=$(printf '%0500d' 0)
 refuses context_create "{\"source\":$source,\"name\":\"a$long\"}" "at most 100" "a name that is too long"
-refuses workflow_change "{\"action\":\"restore\",\"name\":\"good\",\"at\":\"a$long\"}" "at most 200" "a checkpoint's name that is too long"
+refuses workflow_change "{\"action\":\"restore\",\"name\":\"good\",\"at\":\"a$long\"}" "at most 200" \
+	"a checkpoint's name that is too long"
 refused 1 "did you mean good" tune god
 sed 's/^flops: n/where:\n  - BX > 100\nflops: n/' "$T/s.peak.md" >"$T/empty.peak.md"
 refused 1 "removed 2 of 2" run "$T/empty.peak.md"
@@ -102,8 +104,10 @@ case $(call devices '{}') in
 esac
 refuses transform '{"at":"good","transformation":"refacto"}' "nearest names: refactor" "a transformation that does not exist"
 refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a missing prerequisite"
-refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "transform_begin without a prerequisite"
-refuses transform '{"at":"good","transformation":"Say what it does."}' "peakd serve --model NAME=SPEC" "a transform without any model"
+refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" \
+	"transform_begin without a prerequisite"
+refuses transform '{"at":"good","transformation":"Say what it does."}' "peakd serve --model NAME=SPEC" \
+	"a transform without any model"
 refuses transform '{"at":"good","transformation":"refactor"}' "called matmul" "a transformation that does not fit"
 refuses transform_begin '{"at":"good","transformation":"refactor"}' "called matmul" "transform_begin with one that does not fit"
 refused 1 "nearest names: refactor" transform good refacto
@@ -123,16 +127,19 @@ has "$text" "pending=" "a model that was cut off: the error names the pending tr
 try nonsense "holds no fenced block"
 try bytes "check that the base URL"
 try flood "look at the provider's status page"
-is "$(jq -r '.result.structuredContent.state' "$T/answer")" failed "a model whose answer is a flood: the structured answer says failed"
+is "$(jq -r '.result.structuredContent.state' "$T/answer")" failed \
+	"a model whose answer is a flood: the structured answer says failed"
 refused 1 "is the server running" transform good "Add the element to itself" --model gone
 
 # --- kernels that do not fit their host code ------------------------------------------------------------------------------
 sed 's/launch("scale"/launch("scole"/' "$T/s.peak.md" | create misnamed >/dev/null
-refuses validate '{"at":"misnamed"}' "no function scole, which host code launches: launch one of its functions" "a kernel name that does not exist"
+refuses validate '{"at":"misnamed"}' "no function scole, which host code launches: launch one of its functions" \
+	"a kernel name that does not exist"
 refuses tune '{"at":"misnamed"}' "no function scole" "tuning a kernel name that does not exist"
 refused 1 "no function scole" validate misnamed
 logged "no function scole" "a kernel name that does not exist"
-is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 "a missing kernel name is kept as failed validations"
+is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 \
+	"a missing kernel name is kept as failed validations"
 sed 's/{A, C, n}/{A, n}/' "$T/s.peak.md" | create fewer >/dev/null
 refuses validate '{"at":"fewer"}' "pass each launch what any kernel uses" "arguments that do not fit the kernel"
 sed 's/{A, C, n}/{A, C, q}/' "$T/s.peak.md" | create unknown >/dev/null
@@ -159,9 +166,11 @@ has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "a transform w
 made=$(sed -n 's/.*checkpoint \([0-9]*\) was not made.*/\1/p' "$T/err")
 [ "$made" -gt "$second" ]
 ok $? "a transform whose workflow moved names the checkpoint that it made ($made after $second)"
-has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" "the checkpoint made for a moved workflow is kept"
+has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" \
+	"the checkpoint made for a moved workflow is kept"
 call workflow_change "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
-is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 "the checkpoint made for a moved workflow is validated and can be branched from"
+is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 \
+	"the checkpoint made for a moved workflow is validated and can be branched from"
 
 # --- nothing was lost, and the daemon still works -------------------------------------------------------------------------
 has "$(call workflow '{"action":"log","at":"good"}')" "1 " "the first checkpoint is still there"
@@ -194,7 +203,8 @@ while [ $created -lt 60 ]; do
 done
 [ $created -gt 0 ] && [ $created -lt 60 ]
 ok $? "writing to a full disk fails ($created contexts fitted)" "$(cut -c 1-400 "$T/answer")"
-has "$(jq -r '.result.content[0].text' "$T/answer")" "everything committed before is kept" "a full disk: the error says that committed work is kept"
+has "$(jq -r '.result.content[0].text' "$T/answer")" "everything committed before is kept" \
+	"a full disk: the error says that committed work is kept"
 has "$(jq -r '.result.content[0].text' "$T/answer")" "space" "a full disk: the error asks for space"
 is "$(call workflow '{"action":"list"}' | grep -c '^w[0-9]*:')" "$created" "a full disk: contexts committed before are still there"
 # Jobs need less space than contexts: this repeats until a job can no longer be recorded.
@@ -213,7 +223,8 @@ ok $? "a full disk: a job fails at once"
 pid=$(holder "$T/full.db")
 kill "$pid"
 wait_for 60 gone "$pid"
-is "$(timeout 120 "$peakd" workflow list --db "$T/full.db" | grep -c '^w[0-9]*:')" "$created" "after a full disk the next daemon has every committed context"
+is "$(timeout 120 "$peakd" workflow list --db "$T/full.db" | grep -c '^w[0-9]*:')" "$created" \
+	"after a full disk the next daemon has every committed context"
 
 sqlite3 "$T/new.db" "PRAGMA user_version=9999; PRAGMA application_id=1346715979; CREATE TABLE t(x);"
 sum=$(cksum <"$T/new.db")

@@ -1,5 +1,5 @@
-"""Models that do what they should not, for badinput.t: the first part of the request's path says what. Prints its port. The one that dawdles
-answers when there is a file of the name that was given."""
+"""Models that do what they should not, for badinput.t: the first part of the request's path says what. Prints its port. The one
+that dawdles answers when there is a file of the name that was given."""
 import os
 import sys
 import time

@@ -1,13 +1,13 @@
 #!/bin/sh
-# A folder of problems, solved and scored: `peakd bench`, killed and continued, with a model that gets one wrong, on any device that runs
-# HLSL. The problems in bench/ are peakd's own.
+# A folder of problems, solved and scored: `peakd bench`, killed and continued, with a model that gets one wrong, on any device that
+# runs HLSL. The problems in bench/ are peakd's own.
 . "$(dirname "$0")/lib.sh"
 [ -n "${PEAKD_PYTHON:-}" ] ||
 	PEAKD_PYTHON=$(for p in /usr/bin/python3 python3; do "$p" -c 'import torch' 2>/dev/null && echo "$p" && break; done)
 [ -n "$PEAKD_PYTHON" ] || skip_rest 29 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 
-# --- the figures, without a device -----------------------------------------------------------------------------------------------------
+# --- the figures, without a device ----------------------------------------------------------------------------------------------
 cat >"$T/figures.py" <<'EOF'
 import sys
 path = sys.argv[1]
@@ -36,13 +36,14 @@ print(rows[1]["over_eager"], rows[2]["score"], rows[3]["correct"], rows[3]["over
 print(total["correct"], total["over_eager"]["fast_1"], total["over_eager"]["fast_2"], "%.3f" % total["over_eager"]["geometric_mean"])
 print(workload(size(50, 100, eager=200))["score"])
 EOF
-is "$("$PEAKD_PYTHON" "$T/figures.py" "$root/core/problems/bench.py")" "$(printf '0.667 compile 1.500 3.000\n2.0 None False None\n3 3 1 2.125\n1.0')" \
+is "$("$PEAKD_PYTHON" "$T/figures.py" "$root/core/problems/bench.py")" \
+	"$(printf '0.667 compile 1.500 3.000\n2.0 None False None\n3 3 1 2.125\n1.0')" \
 	"scores, geometric means and fast_p follow from the times; wrong problems count as not solved"
 
 db=$T/a.db m=$T/model device=hlsl:0
 need_hlsl 28 "$T/d.db"
 
-# --- a comparison with PyTorch by itself ------------------------------------------------------------------------------------------------
+# --- a comparison with PyTorch by itself ----------------------------------------------------------------------------------------
 small_context >"$T/scale.peak.md"
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$T/d.db" >/dev/null
 has "$(timeout 60 "$peakd" compare scale pytorch --db "$T/d.db" 2>&1)" "has no Python reference that PyTorch could run" \
@@ -69,11 +70,12 @@ figure() # figure PROBLEM FILTER
 	jq -r --arg name "$1" ".problems[] | select(.name == \$name) | $2" "$T/out.json"
 }
 
-# --- killed and continued --------------------------------------------------------------------------------------------------------------
+# --- killed and continued -------------------------------------------------------------------------------------------------------
 cp -r "$root/tests/daemon/bench/problems" "$T/problems"
 printf 'def <b>\n' >"$T/problems/broken.py"
 touch "$m/hold"
-"$peakd" bench "$T/problems" --backend hlsl --device hlsl:0 --samples 2 --tune 1 --calls 4 --policy beam --db "$db" >/dev/null 2>&1 &
+"$peakd" bench "$T/problems" --backend hlsl --device hlsl:0 --samples 2 --tune 1 --calls 4 --policy beam \
+	--db "$db" >/dev/null 2>&1 &
 killed=$!
 wait_for 120 test -s "$m/asked"
 pid=$(holder "$db")
@@ -86,7 +88,7 @@ ok $? "a bench that was killed is continued by the same command" "$(cat "$T/err"
 first="SELECT count(*) FROM job WHERE kind = 'transform' AND json_extract(request, '$.transformation') = 'first-kernel'"
 is "$(sqlite3 "$db" "$first")" 3 "an interrupted first kernel is resumed, not begun anew" "$(cat "$T/err")"
 
-# --- what is said of each problem ------------------------------------------------------------------------------------------------------
+# --- what is said of each problem -----------------------------------------------------------------------------------------------
 is "$(figure refused .state)" "not imported" "a problem that cannot be imported is reported"
 has "$(cat "$T/out")" "y: contexts cannot be imported with float8_e4m3fn" "its reason is one line"
 is "$(figure squares '"\(.state) \(.correct)"')" "wrong false" "a problem whose kernels stay wrong is not correct"
@@ -115,7 +117,7 @@ bench "$T/problems"
 is "$(wc -l <"$m/asked")" "$asked" "a second run asks no model"
 is "$(jq -S .problems "$T/out.json")" "$(jq -S .problems "$T/first.json")" "its figures are those of the rows"
 
-# --- in batches --------------------------------------------------------------------------------------------------------------------------
+# --- in batches -----------------------------------------------------------------------------------------------------------------
 # Code is only compiled here; what the drain's machine refuses goes back to the model.
 db=$T/b.db device=hlsl:spirv1.3
 rounds=0
@@ -124,7 +126,8 @@ while bench "$root/tests/daemon/bench/batch" --batch hlsl:0 && grep -q 'next: pe
 		"a first kernel waits to be judged elsewhere"
 	rounds=$((rounds + 1))
 	rm -rf "$T/work"
-	timeout 60 "$peakd" drain export "$T/work" --db "$db" >"$T/drain" 2>&1 && timeout 200 "$peakd" drain run "$T/work" >>"$T/drain" 2>&1 &&
+	timeout 60 "$peakd" drain export "$T/work" --db "$db" >"$T/drain" 2>&1 &&
+		timeout 200 "$peakd" drain run "$T/work" >>"$T/drain" 2>&1 &&
 		timeout 60 "$peakd" drain merge "$T/work" --db "$db" >>"$T/drain" 2>&1 || break
 done
 is "$(figure thrice '"\(.state) \(.correct)"')" "scored true" "a bench in batches ends with a score" "$(cat "$T/out" "$T/drain")"

@@ -2,8 +2,8 @@
 # clients: real MCP clients drive the real peakd through a whole workflow, TAP on standard output:
 #     tests/daemon/clients.sh
 # create → transform (answers replayed) → validate → tune → log, by the Inspector's command line in both eras over stdio and HTTP,
-# mcporter, both TypeScript SDK clients, and through mcp-remote. All of them share one daemon, and each judges a small kernel, so that
-# a loaded machine is in time too. Needs npm (tests/mcp/npm.sh).
+# mcporter, both TypeScript SDK clients, and through mcp-remote. All of them share one daemon, and each judges a small kernel, so
+# that a loaded machine is in time too. Needs npm (tests/mcp/npm.sh).
 cd "$(dirname "$0")/../.." || exit 1
 . tests/mcp/npm.sh
 npm_need clients node@22 @modelcontextprotocol/inspector@2.12.0 @modelcontextprotocol/sdk@1.32.2 \
@@ -48,7 +48,8 @@ inspector() { # inspector ARGUMENTS…
 tool() {
 	local pairs
 	if [ "$client" = mcporter ]; then
-		timeout 300 mcporter call --http-url "$url" --allow-http --name peakd "$1" --args "$2" --timeout 280000 --output json 2>>"$T/err"
+		timeout 300 mcporter call --http-url "$url" --allow-http --name peakd \
+			"$1" --args "$2" --timeout 280000 --output json 2>>"$T/err"
 		return
 	fi
 	mapfile -d '' pairs < <(jq -j 'to_entries[] | .key + "=" + (.value | tostring), "\u0000"' <<<"$2")
@@ -75,7 +76,8 @@ drive() { # drive WHO WORKFLOW BUDGET
 	yes "$(settle transform "{$at,\"transformation\":\"sum\",\"model\":\"replay:sum\",\"samples\":2}")" \
 		'.state == "done" and .result.checkpoint > 1' "$1: a transformation is replayed"
 	yes "$(settle validate "{$at,\"samples\":2}")" '.state == "done" and .result.passed == true' "$1: the result is valid"
-	yes "$(settle tune "{$at,\"budget\":$3}")" ".result.sizes[0].tried == $3 and .result.sizes[0].median_ns > 0" "$1: it is tuned"
+	yes "$(settle tune "{$at,\"budget\":$3}")" ".result.sizes[0].tried == $3 and .result.sizes[0].median_ns > 0" \
+		"$1: it is tuned"
 	yes "$(tool workflow "{\"action\":\"log\",\"name\":\"$2\"}")" \
 		'[.checkpoints[].by] == ["sum", "root"] and .checkpoints[0].best[0].median_ns > 0' "$1: the log shows it"
 }
@@ -87,7 +89,8 @@ for era in modern legacy; do
 		[ $to = stdio ] && target=("$peakd" stdio --db "$db" --transport stdio)
 		budget=1
 		[ $era$to = modernstdio ] && budget=4
-		yes "$(inspector --method tools/list --strict)" '.tools | length >= 11' "inspector, $to, $era: --strict finds no fault"
+		yes "$(inspector --method tools/list --strict)" '.tools | length >= 11' \
+			"inspector, $to, $era: --strict finds no fault"
 		yes "$(inspector --method prompts/list)" '.prompts | length >= 3' "inspector, $to, $era: lists prompts"
 		drive "inspector, $to, $era" "inspector-$to-$era" $budget
 		yes "$(inspector --method resources/read --uri "peak://checkpoint/inspector-$to-$era/measurements")" \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Damage in the database is an error wherever it is met: at the start, in answers, in `peakd check` and `peakd backup`. It never reads
-# as "nothing there". A backup is one whole file.
+# Damage in the database is an error wherever it is met: at the start, in answers, in `peakd check` and `peakd backup`. It never
+# reads as "nothing there". A backup is one whole file.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 need_hlsl 27 "$T/d.db"
@@ -78,5 +78,6 @@ is "$(ls "$T" | grep -c '^bad')" 0 "a backup that fails leaves no file"
 # --- a job that was asked for before the clock was set back
 sqlite3 "$db" "UPDATE job SET created_ms = created_ms + 86400000, started_ms = started_ms + 86400000, ended_ms = ended_ms + 86400000"
 new=$("$peakd" validate scale --samples 1 --db "$db" --json 2>"$T/err" | jq -r .job)
-is "$("$peakd" jobs --db "$db" | head -1 | cut -d' ' -f1)" "$new" "the newest job is listed first after the clock was set back" "$(cat "$T/err")"
+is "$("$peakd" jobs --db "$db" | head -1 | cut -d' ' -f1)" "$new" "the newest job is listed first after the clock was set back" \
+	"$(cat "$T/err")"
 done_testing

@@ -27,14 +27,17 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 711 "$T"
 	other() # runs as the user nobody, who shares nothing with root
 	{
-		(cd "$T/other" && XDG_RUNTIME_DIR="$T/other" XDG_DATA_HOME="$T/other" XDG_CACHE_HOME="$T/other" HOME="$T/other" TMPDIR="$T/other" \
+		(cd "$T/other" && XDG_RUNTIME_DIR="$T/other" XDG_DATA_HOME="$T/other" XDG_CACHE_HOME="$T/other" HOME="$T/other" \
+			TMPDIR="$T/other" \
 			setpriv --reuid=65534 --regid=65534 --clear-groups timeout 200 "$@")
 	}
 	if other test -x "$peakd" && other test -r "$root/tests/daemon/lib.sh"; then
 		hold_device "$T/a.db"
 		other "$peakd" run scale.peak.md --db "$T/other/o.db" --budget 2 --samples 1 >"$T/other.out" 2>&1 &
 		client=$!
-		theirs() { test -s "$T/other/o.db" && sqlite3 -readonly "$T/other/o.db" "SELECT 1 FROM job_event WHERE message LIKE '%waiting for hlsl:0: process $holding uses it%'" 2>/dev/null | grep -q 1; }
+		theirs() { test -s "$T/other/o.db" && sqlite3 -readonly "$T/other/o.db" \
+			"SELECT 1 FROM job_event WHERE message LIKE '%waiting for hlsl:0: process $holding uses it%'" 2>/dev/null |
+			grep -q 1; }
 		wait_for 60 theirs
 		is $? 0 "another user's daemon waits for the device" "$(cat "$T/other.out")"
 		let_go

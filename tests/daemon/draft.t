@@ -29,7 +29,8 @@ answer() # makes the model's answer of the lines on stdin
 timeout 120 "$peakd" draft "$file" --db "$db" >"$T/out" 2>"$T/err"
 is "$? $(wc -c <"$T/out")" "1 0" "a file that hides its sizes gives no context and exit status 1"
 has "$(cat "$T/err")" "question: x: contexts do not know its type 'float4'" "draft asks about a type that contexts do not know"
-has "$(cat "$T/err")" "question: the size of a block of layer_norm is not a constant" "draft asks about a block size although its name has a value elsewhere"
+has "$(cat "$T/err")" "question: the size of a block of layer_norm is not a constant" \
+	"draft asks about a block size although its name has a value elsewhere"
 (lines | sed 's/.*/--declare\n&/'; printf '%s\n' --db "$db") >"$T/words"
 tr '\n' '\0' <"$T/words" | timeout 120 xargs -0 "$peakd" draft "$file" >"$T/typed" 2>"$T/err"
 ok $? "draft succeeds when --declare answers all questions" "$(cat "$T/err")"
@@ -54,14 +55,18 @@ ok $? "draft succeeds when the model's second answer is right" "$(cat "$T/err")"
 cmp -s "$T/typed" "$T/norm.peak.md"
 ok $? "the model's answers give the same context as typed answers" "$(diff "$T/typed" "$T/norm.peak.md")"
 has "$(cat "$T/err")" "note: said by the model fake, not by the file: hidden: int = 4096" "draft notes which lines the model said"
-has "$(cat "$T/err")" "no difference; could not be compared: the grid of layer_norm" "draft notes which part of the launch could not be compared"
+has "$(cat "$T/err")" "no difference; could not be compared: the grid of layer_norm" \
+	"draft notes which part of the launch could not be compared"
 asked=$(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")
 timeout 120 "$peakd" draft "$file" --db "$T/b.db" --model default --out "$T/norm.peak.md" 2>"$T/err"
-is "$? $(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")" "1 $asked" "an existing output file is refused before the model is asked"
+is "$? $(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")" "1 $asked" \
+	"an existing output file is refused before the model is asked"
 has "$(cat "$T/err")" "--force" "the refusal of an existing file names --force"
-is "$(sqlite3 "$T/b.db" "SELECT group_concat(transformation || ' ' || attempt || ' ' || outcome, ', ') FROM exchange")" "draft 1 not taken, draft 2 ok" \
+is "$(sqlite3 "$T/b.db" "SELECT group_concat(transformation || ' ' || attempt || ' ' || outcome, ', ') FROM exchange")" \
+	"draft 1 not taken, draft 2 ok" \
 	"both exchanges with the model are recorded in the database"
-is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " "both exchanges with the model are recorded as files"
+is "$(ls "$PEAKD_RECORD" | sed 's/-[0-9a-f]*\.md//' | tr '\n' ' ')" "draft-1-1-1 draft-1-1-2 " \
+	"both exchanges with the model are recorded as files"
 
 # Ctrl-C before the model has answered cancels the job and names it.
 cp "$T/answer" "$T/slow"
@@ -108,8 +113,10 @@ has "$(cat "$T/err")" "question: the answer holds 0 fenced blocks" "draft says w
 is "$(sqlite3 "$T/d.db" "SELECT count(*) FROM exchange")" 3 "draft asks the model three times at most"
 
 # Compiling the draft for an architecture: the file as it is, and one that the compiler refuses.
-timeout 120 "$peakd" draft "$root/examples/draft/tiled-transpose.cu" --db "$T/d.db" --declare 'width: int = 1920' --declare 'height: int = 1080' \
-	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' --declare 'out: out f32[batch, width, height]' \
+timeout 120 "$peakd" draft "$root/examples/draft/tiled-transpose.cu" --db "$T/d.db" --declare 'width: int = 1920' \
+	--declare 'height: int = 1080' \
+	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' \
+	--declare 'out: out f32[batch, width, height]' \
 	--declare 'local transpose_grid = {cdiv(width, 32), cdiv(height, 32), batch}' --device cuda:sm_80 >"$T/out" 2>"$T/err"
 status=$?
 need_cuda_compiler 5 "$T/err"
@@ -117,7 +124,8 @@ ok $status "a draft is compiled for an architecture" "$(cat "$T/err")"
 has "$(cat "$T/err")" "note: cuda:sm_80: 1 configurations compile" "draft notes how many configurations compile"
 sed 's/int row = /int row = nothing + /' "$root/examples/draft/tiled-transpose.cu" >"$T/broken.cu"
 timeout 120 "$peakd" draft "$T/broken.cu" --db "$T/d.db" --declare 'width: int = 1920' --declare 'height: int = 1080' \
-	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' --declare 'out: out f32[batch, width, height]' \
+	--declare 'batch: int = 16' --declare 'in_: f32[batch, height, width] = random' \
+	--declare 'out: out f32[batch, width, height]' \
 	--declare 'local transpose_grid = {cdiv(width, 32), cdiv(height, 32), batch}' --device cuda:sm_80 >"$T/out" 2>"$T/err"
 is "$? $(wc -c <"$T/out")" "1 0" "a draft that does not compile gives no context and exit status 1"
 has "$(cat "$T/err")" 'question: cuda:sm_80: ' "draft names the architecture that does not compile"

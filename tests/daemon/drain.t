@@ -62,7 +62,8 @@ has "$(cat "$T/nobundle")" "no bundle" "drain run says that a folder without a b
 cp -r "$bundle" "$T/nodevice"
 sqlite3 "$T/nodevice/jobs.peakdb" "UPDATE job SET request = replace(request, 'hlsl:0', 'hlsl:7')"
 rm -f "$T/nodevice"/jobs.peakdb-*
-printf 'format: peakd drain 1\nstate: exported\nsha256: %s\n' "$(sha256sum "$T/nodevice/jobs.peakdb" | cut -d' ' -f1)" >"$T/nodevice/seal"
+printf 'format: peakd drain 1\nstate: exported\nsha256: %s\n' \
+	"$(sha256sum "$T/nodevice/jobs.peakdb" | cut -d' ' -f1)" >"$T/nodevice/seal"
 timeout 120 "$peakd" drain run "$T/nodevice" >"$T/nodevice.out" 2>&1
 is $? 1 "drain run fails on a machine without the device"
 has "$(cat "$T/nodevice.out")" "hlsl:7" "drain run names the missing device"
@@ -90,7 +91,8 @@ mkdir "$T/node"
 cp -r "$bundle" "$T/node/b"
 cp -r "$bundle" "$T/killed"
 cp -r "$bundle" "$T/ended"
-(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" PEAKD_LOCK_SPACE="$PEAKD_LOCK_SPACE" HOME="$T/node" timeout 120 "$peakd" drain run b >"$T/run.out" 2>&1)
+(cd "$T/node" && env -i PATH="$PATH" TMPDIR="$TMPDIR" PEAKD_LOCK_SPACE="$PEAKD_LOCK_SPACE" HOME="$T/node" timeout 120 \
+	"$peakd" drain run b >"$T/run.out" 2>&1)
 is $? 0 "drain run succeeds" "$(cat "$T/run.out")"
 has "$(cat "$T/run.out")" "$tune done" "drain run reports that the tune is done"
 is "$(awk '$2 == "running" || $2 == "done" { print $2 }' "$T/run.out" | paste -sd' ')" "running done running done running done" \
@@ -143,9 +145,11 @@ sqlite3 "$db" ".backup '$T/early.db'"
 before=$(sha256sum "$T/node/b/jobs.peakdb")
 "$peakd" drain merge "$T/node/b" --db "$db" >"$T/merge" 2>&1
 is $? 0 "drain merge succeeds" "$(cat "$T/merge")"
-has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled, 0 not ended" "drain merge leaves out a job that was cancelled meanwhile"
+has "$(tail -1 "$T/merge")" "2 merged, 0 known before, 1 cancelled, 0 not ended" \
+	"drain merge leaves out a job that was cancelled meanwhile"
 is "$(sha256sum "$T/node/b/jobs.peakdb")" "$before" "drain merge does not change the bundle"
-is "$(state_of "$validate") $(state_of "$tune") $(state_of "$gone_job")" "done done cancelled" "merged jobs are done, the cancelled one stays cancelled"
+is "$(state_of "$validate") $(state_of "$tune") $(state_of "$gone_job")" "done done cancelled" \
+	"merged jobs are done, the cancelled one stays cancelled"
 has "$(timeout 120 "$peakd" jobs get "$tune" --db "$db")" "best" "a merged tune has its result"
 has "$(timeout 120 "$peakd" workflow log s --db "$db")" "n=4096" "workflow log shows the merged time"
 # shellcheck disable=SC2016
@@ -153,15 +157,19 @@ same='SELECT device, sizes, params, status, median_ns, min_ns, rse, hex(samples)
 	message, driver, created_ms, (SELECT verdict || params || seed_hash || error || tolerance || v.created_ms || size_kind FROM validation v
 	WHERE v.id = validation_id), (SELECT conditions FROM measurement_condition c WHERE c.measurement_id = m.id) FROM measurement m
 	WHERE job_id = '
-is "$(sqlite3 "$db" "$same '$tune'")" "$(sqlite3 "$T/node/b/jobs.peakdb" "$same '$tune'")" "every merged measurement keeps its evidence"
+is "$(sqlite3 "$db" "$same '$tune'")" "$(sqlite3 "$T/node/b/jobs.peakdb" "$same '$tune'")" \
+	"every merged measurement keeps its evidence"
 [ -n "$(sqlite3 "$db" "$same '$tune'")" ]
 ok $? "the merge brought measurements"
 row=$(timeout 120 "$peakd" jobs get "$tune" --db "$db" --json | jq '.result.sizes[0].evidence')
-is "$(sqlite3 "$db" "SELECT verdict || ' ' || job_id FROM validation WHERE id = ${row:-0}")" "passed $tune" "a merged result names its evidence by the row number of this database"
+is "$(sqlite3 "$db" "SELECT verdict || ' ' || job_id FROM validation WHERE id = ${row:-0}")" "passed $tune" \
+	"a merged result names its evidence by the row number of this database"
 is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" \
-	"$(sqlite3 "$T/node/b/jobs.peakdb" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" "every verdict of the bundle is merged"
+	"$(sqlite3 "$T/node/b/jobs.peakdb" "SELECT count(*) FROM validation WHERE job_id = '$validate'")" \
+	"every verdict of the bundle is merged"
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" accepted "the merged checkpoint is accepted"
-is "$(sqlite3 "$db" "SELECT count(*) FROM measurement WHERE run_id NOT IN (SELECT id FROM measurement_run)")" 0 "every merged measurement belongs to a run"
+is "$(sqlite3 "$db" "SELECT count(*) FROM measurement WHERE run_id NOT IN (SELECT id FROM measurement_run)")" 0 \
+	"every merged measurement belongs to a run"
 rows() # counts all evidence
 {
 	sqlite3 "$db" "SELECT (SELECT count(*) FROM validation), (SELECT count(*) FROM measurement), (SELECT count(*) FROM measurement_run)"
@@ -175,11 +183,13 @@ is "$(rows)" "$was" "the second merge adds no rows"
 # --- several bundles with the same jobs
 "$peakd" drain merge "$T/killed" --db "$db" >"$T/twice" 2>&1
 is $? 0 "a bundle whose jobs also ran elsewhere is merged" "$(cat "$T/twice")"
-has "$(cat "$T/twice")" "$tune tune: is done here, it also ran elsewhere: the first results stay" "the merge says that the first results stay"
+has "$(cat "$T/twice")" "$tune tune: is done here, it also ran elsewhere: the first results stay" \
+	"the merge says that the first results stay"
 is "$(rows)" "$was" "results of a second run of the same jobs add no rows"
 # A bundle whose process was killed in its second job: the last transaction is only in the log beside the database.
 cp -r "$T/node/b" "$T/partly"
-sqlite3 -cmd '.dbconfig no_ckpt_on_close on' "$T/partly/jobs.peakdb" "UPDATE job SET state = 'running', ended_ms = 0, result = NULL WHERE id = '$tune'" >/dev/null
+sqlite3 -cmd '.dbconfig no_ckpt_on_close on' "$T/partly/jobs.peakdb" \
+	"UPDATE job SET state = 'running', ended_ms = 0, result = NULL WHERE id = '$tune'" >/dev/null
 printf 'format: peakd drain 1\nstate: running\n' >"$T/partly/seal"
 [ -s "$T/partly/jobs.peakdb-wal" ]
 ok $? "a bundle was killed before its last transaction reached the database's file"
@@ -187,7 +197,8 @@ cp "$T/early.db" "$T/part.db"
 "$peakd" drain merge "$T/partly" --db "$T/part.db" >"$T/part" 2>&1
 is $? 0 "drain merge takes what has ended in a bundle that was killed" "$(cat "$T/part")"
 has "$(tail -1 "$T/part")" "1 merged, 0 known before, 1 cancelled, 1 not ended" "the merge says what has not ended"
-is "$(state_of "$validate" "$T/part.db") $(state_of "$tune" "$T/part.db")" "done queued" "the job that ended is done, the other one stays queued"
+is "$(state_of "$validate" "$T/part.db") $(state_of "$tune" "$T/part.db")" "done queued" \
+	"the job that ended is done, the other one stays queued"
 "$peakd" drain merge "$T/partly" "$T/node/b" --db "$T/part.db" >"$T/part" 2>&1
 is $? 0 "several bundles are merged at once" "$(cat "$T/part")"
 has "$(tail -1 "$T/part")" "1 merged, 1 known before, 1 cancelled, 0 not ended" "the second one brings what the first one lacks"
@@ -232,7 +243,8 @@ is $? 0 "times that claim no evidence are merged" "$(cat "$T/unproven.out")"
 is "$(sqlite3 "$T/early.db" "SELECT count(*) > 0, (SELECT count(*) FROM measurement_proven) FROM measurement WHERE job_id = '$tune'")" "1|0" "merged times without evidence are not proven"
 is "$(sqlite3 "$T/early.db" "SELECT w.objective, v.job_id FROM comparison c JOIN weighing w ON w.comparison_id = c.id
 	JOIN validation v ON v.id = c.a_validation")" "energy|$tune" "a merged comparison keeps its evidence and its weighing"
-is "$(timeout 120 "$peakd" workflow log s --db "$T/early.db" --json | jq -c '.checkpoints[0].best')" '[]' "workflow log does not quote merged times without evidence"
+is "$(timeout 120 "$peakd" workflow log s --db "$T/early.db" --json | jq -c '.checkpoints[0].best')" '[]' \
+	"workflow log does not quote merged times without evidence"
 cp -r "$T/node/b" "$T/forged"
 sqlite3 "$T/forged/jobs.peakdb" "UPDATE job SET request = replace(request, 'budget\":2', 'budget\":9')"
 rm -f "$T/forged"/jobs.peakdb-*

@@ -7,7 +7,8 @@ db=$T/a.db
 
 need_hlsl 43 "$db"
 small_context | sed 's/^flops: n/check: n = {1000}\nflops: n/; s/{4096}/{4096, 8192}/' >"$T/scale.peak.md"
-timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 4 --device hlsl:0 --json "$T/rows.json" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 4 --device hlsl:0 \
+	--json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a baseline is validated and tuned" "$(cat "$T/err")"
 
 # --- quoted figures name their evidence
@@ -36,10 +37,12 @@ t4_proven() # t4_proven CHECKPOINT: the number of results that its T4 file marks
 	peak workflow show "$1" t4 | jq '[.results[] | select(any(.measurements[]; .name == "proven"))] | length'
 }
 is "$(t4_proven scale)" "$(sql "SELECT count(*) FROM measurement_proven")" "the T4 file marks as proven what may be quoted"
-is "$(head -1 "$T/csv" | cut -d, -f13-15)" "evidence,standing,message" "the CSV of measurements has columns for evidence and standing"
+is "$(head -1 "$T/csv" | cut -d, -f13-15)" "evidence,standing,message" \
+	"the CSV of measurements has columns for evidence and standing"
 is "$(sql "SELECT count(*) FROM measurement WHERE validation_id IS NOT NULL AND id IN (SELECT id FROM measurement_proven)")" \
 	"$(grep -c ',proven,"finalist' "$T/csv")" "finalists are validated"
-is "$(grep -c '"search"$' "$T/csv")" "$(grep -c ',0,unvalidated,"search"$' "$T/csv")" "times of the search are marked as unvalidated"
+is "$(grep -c '"search"$' "$T/csv")" "$(grep -c ',0,unvalidated,"search"$' "$T/csv")" \
+	"times of the search are marked as unvalidated"
 has "$(peak workflow show scale best)" "evidence" "the winner's parameters name their evidence"
 peak workflow export scale --out "$T/files" >/dev/null
 has "$(cat "$T"/files/*)" "evidence: validation" "exported files name their evidence"
@@ -49,14 +52,16 @@ is "$(stands "${row:-0}" 1)" 1 "a tune's answer names a passed validation" "$(ca
 row=$(peak profile scale --sizes n=4096 | sed -n 's/.* evidence \([0-9]*\).*/\1/p')
 is "$(stands "${row:-0}" 1)" 1 "a profile names a passed validation"
 peak profile scale --sizes n=4096 --against 1 --svg "$T/roof.svg" >"$T/against" 2>&1
-has "$(cat "$T/against")" "against checkpoint 1: " "a profile against another checkpoint names it, and how many times as fast this one is"
+has "$(cat "$T/against")" "against checkpoint 1: " \
+	"a profile against another checkpoint names it, and how many times as fast this one is"
 has "$(head -c 80 "$T/roof.svg")" "<svg " "its roofline is drawn"
 has "$(cat "$T/roof.svg")" "checkpoint 1: " "with the other checkpoint beside it"
 
 # --- another text makes another checkpoint, without figures to quote
 tool() # tool NAME ARGUMENTS: the text of the answer
 {
-	jq -nc --arg n "$1" --argjson a "$2" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:$n,arguments:$a}}' | asked "$db" "$T/said"
+	jq -nc --arg n "$1" --argjson a "$2" '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:$n,arguments:$a}}' |
+		asked "$db" "$T/said"
 	jq -r 'select(.id == 2) | .result.content[0].text' "$T/said"
 }
 device=$(peak workflow show scale device | sed 's/2\.0 \* A/A[id.x] + A/')
@@ -75,17 +80,21 @@ row=$(jq -r 'select(.id == 2) | .result.structuredContent.compare[0] | "\(.b_evi
 is "$(stands "${row% *}" 2) $(stands "${row#* }" 1)" "1 1" "workflow compare names the evidence of both sides"
 best=$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0]')
 pair=$(sql "SELECT 1 / ratio FROM comparison WHERE a_id = 1 AND b_id = 2 ORDER BY id DESC LIMIT 1")
-is "$(printf '%s' "$best" | jq "(.speedup - $pair | fabs) < 1e-6 and .speedup_low <= .speedup and .speedup <= .speedup_high")" true \
+is "$(printf '%s' "$best" | jq "(.speedup - $pair | fabs) < 1e-6 and .speedup_low <= .speedup and .speedup <= .speedup_high")" \
+	true \
 	"workflow log's speed-up is that of the newest pairs, with its interval" "$best, pairs: $pair"
-is "$(jq -r 'select(.id == 2) | .result.structuredContent.compare[0].ratio' "$T/said" | jq "(. - $pair | fabs) < 1e-6")" true "workflow compare says the same, in the same direction"
+is "$(jq -r 'select(.id == 2) | .result.structuredContent.compare[0].ratio' "$T/said" | jq "(. - $pair | fabs) < 1e-6")" true \
+	"workflow compare says the same, in the same direction"
 ratio=$(peak compare 1 2 --sizes n=4096 --json | jq '.result.sizes[0] | .ratio - .a_ns / .b_ns | fabs < 0.5')
 is "$ratio" true "the tool compare, too: above 1, B is faster"
 sql "DELETE FROM comparison"
-is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false "without pairs there is no speed-up, whatever was measured"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false \
+	"without pairs there is no speed-up, whatever was measured"
 has "$(peak workflow log scale)" "not compared" "and the words say so"
 has "$(peak workflow compare 2)" "peakd compare 1 2" "workflow compare says how to get it"
 peak compare 1 2 --sizes n=4096 >/dev/null 2>&1
-is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" true "and compare gives it"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" true \
+	"and compare gives it"
 
 # --- refutations
 refute() # refute DEVICE: fails the best parameters of checkpoint 1 at another size
@@ -95,10 +104,13 @@ refute() # refute DEVICE: fails the best parameters of checkpoint 1 at another s
 	     FROM measurement WHERE checkpoint_id = 1 AND id IN (SELECT id FROM measurement_proven)"
 }
 refute "'another device'"
-is "$(peak workflow log scale --json | jq '[.checkpoints[] | select(.id == 1)][0].best | length')" 2 "a refutation on another device leaves the figures of this one"
+is "$(peak workflow log scale --json | jq '[.checkpoints[] | select(.id == 1)][0].best | length')" 2 \
+	"a refutation on another device leaves the figures of this one"
 refute device
-is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 1)][0].best')" '[]' "a refutation at another size removes the figures of this device"
-is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false "no speed-up over a refuted checkpoint is shown"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 1)][0].best')" '[]' \
+	"a refutation at another size removes the figures of this device"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best[0] | has("speedup")')" false \
+	"no speed-up over a refuted checkpoint is shown"
 peak workflow show scale@{root} measurements >"$T/csv"
 is "$(grep -c ',proven,' "$T/csv")" 0 "no measurement of a refuted checkpoint is proven"
 is "$(t4_proven scale@{root})" 0 "the T4 file of a refuted checkpoint marks nothing as proven"
@@ -116,10 +128,13 @@ job=$(peak jobs --json | jq -r '[.jobs[] | select(.kind == "tune")][0].job')
 has "$(peak jobs get "$job")" "best" "a finished tune's answer can be read again"
 is "$(peak jobs get "$job" | grep -c REFUTED)" 0 "a finished tune's answer is not marked as refuted before a refutation"
 sql "UPDATE checkpoint SET status = 'failed', note = 'a planted reason' WHERE id = 2"
-has "$(peak jobs get "$job")" "REFUTED: checkpoint 2 was refuted, so none of its figures may be quoted: a planted reason" "after a refutation the tune's answer says that it is refuted"
-is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best')" '[]' "workflow log quotes no time of a refuted checkpoint"
+has "$(peak jobs get "$job")" "REFUTED: checkpoint 2 was refuted, so none of its figures may be quoted: a planted reason" \
+	"after a refutation the tune's answer says that it is refuted"
+is "$(peak workflow log scale --json | jq -c '[.checkpoints[] | select(.id == 2)][0].best')" '[]' \
+	"workflow log quotes no time of a refuted checkpoint"
 peak profile 2 --sizes n=4096 >"$T/out" 2>"$T/err"
 has "$(cat "$T/err")" "a planted reason" "a profile of a refuted checkpoint is refused"
 peak tune 2 --budget 2 --sizes n=4096 >"$T/out" 2>"$T/err"
-has "$(cat "$T/out")" "NOT VALIDATED (checkpoint 2 was refuted: a planted reason)" "a new tune of a refuted checkpoint is marked as not validated"
+has "$(cat "$T/out")" "NOT VALIDATED (checkpoint 2 was refuted: a planted reason)" \
+	"a new tune of a refuted checkpoint is marked as not validated"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Results in the words of other tuners: what was tuned here as T4, CSV and macros; Kernel Tuner's cache and T4 taken in, shown with where they
-# are from and never quoted.
+# Results in the words of other tuners: what was tuned here as T4, CSV and macros; Kernel Tuner's cache and T4 taken in, shown with
+# where they are from and never quoted.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 small_context | sed 's/^  n: int.*/  n: int = {4096, 8192}/' >"$T/scale.peak.md"
@@ -22,7 +22,8 @@ is "$(jq -c '[.schema_version, ([.results[] | select(has("configuration") and ha
 	(.results | length), ([.results[].configuration.BX] | unique)]' "$T/t4.json")" '["1.0.0",true,[32,64]]' "t4: every result has what its schema requires"
 is "$(jq -c '[.results[] | select(.invalidity == "correct") | .measurements[] | select(.name == "time") | .value > 0 and .unit == "ms"] | unique' \
 	"$T/t4.json")" '[true]' "… and a time"
-is "$(jq -r '[.results[].measurements[] | select(.name == "sizes").value] | unique | join(" ")' "$T/t4.json")" "n=4096 n=8192" "… and a size"
+is "$(jq -r '[.results[].measurements[] | select(.name == "sizes").value] | unique | join(" ")' "$T/t4.json")" "n=4096 n=8192" \
+	"… and a size"
 has "$(show measurements | head -n 1)" "device,params,status,median_ns" "measurements are CSV"
 has "$(show best)" "#define BX " "best is the winner's macros"
 before=$(timeout 120 "$peakd" workflow log scale --db "$db")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# workflow export for CUDA, whose compiler needs no device: the files of a library with real binaries inside, and what its Python file,
-# its evidence and FlashInfer-Bench's solution say. The measurements are rows that the test writes.
+# workflow export for CUDA, whose compiler needs no device: the files of a library with real binaries inside, and what its Python
+# file, its evidence and FlashInfer-Bench's solution say. The measurements are rows that the test writes.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 sed 's/{2048, 4096}/{256, 512}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-cuda.peak.md" >"$T/mm.peak.md"
@@ -26,11 +26,13 @@ measured 512 8 failed # faster and wrong
 timeout 100 "$peakd" workflow export mm --db "$db" --device cuda:sm_90a --out "$T/files" >"$T/out" 2>"$T/err"
 is $? 0 "a checkpoint is exported for a named architecture" "$(cat "$T/err")"
 cd "$T/files" || exit 1
-is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c mm_kernels.py " "the export has these files"
+is "$(ls | tr '\n' ' ')" "CMakeLists.txt mm.c mm.cu mm.h mm.json mm.peak.md mm.py mm.solution.json mm_check.c mm_kernels.py " \
+	"the export has these files"
 echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"workflow","arguments":{"action":"export","at":"mm","device":"cuda:sm_90a"}}}' |
 	asked "$db" "$T/answers"
 jq -c 'select(.id == 2) | .result.content[] | select(.type == "resource_link")' "$T/answers" >"$T/links"
-is "$(jq -rs 'map("\(.name) \(.size)") | sort | .[]' "$T/links")" "$(for f in *; do echo "$f $(wc -c <"$f")"; done | LC_ALL=C sort)" \
+is "$(jq -rs 'map("\(.name) \(.size)") | sort | .[]' "$T/links")" \
+	"$(for f in *; do echo "$f $(wc -c <"$f")"; done | LC_ALL=C sort)" \
 	"the answer links to each file as a resource"
 read_resource() # read_resource URI: the text, or the error
 {
@@ -40,7 +42,8 @@ read_resource() # read_resource URI: the text, or the error
 read_resource "$(jq -r 'select(.name == "mm.c") | .uri' "$T/links")" >"$T/mm.c"
 cmp "$T/mm.c" mm.c >"$T/out" 2>&1
 is $? 0 "a link gives the file" "$(cat "$T/out")"
-has "$(read_resource "peak://export/mm/cuda%3Asm_90a/mm.x")" "no file of that name" "a file that an export does not have is an error"
+has "$(read_resource "peak://export/mm/cuda%3Asm_90a/mm.x")" "no file of that name" \
+	"a file that an export does not have is an error"
 is "$(jq -c '[.configurations[] | [.sizes.n, .tuning.BX, .validation.verdict, .validation.tolerance == 0.000001]]' mm.json)" \
 	'[[256,16,"passed",true],[512,32,"passed",true]]' "the evidence has the fastest validated configuration of each size"
 is "$(jq -c '[.device.uuid, .device.arch, (.bounds.C | length > 0), .configurations[0].launches[0].block]' mm.json)" \
@@ -50,13 +53,16 @@ is $? 0 "the library is built with the C compiler alone"
 ${CC:-cc} -O2 -Wall -Wextra -Werror -pthread -o check mm_check.c -ldl -lm
 is $? 0 "the check program is built with the C compiler alone"
 # The binaries are ELF files for CUDA (machine 190), found again in the shared library.
-is "$(python3 -c "print(open('libmm.so', 'rb').read().count(b'\x02\x00\xbe\x00'))")" 1 "the library holds a CUDA binary, which configurations share where it is the same"
+is "$(python3 -c "print(open('libmm.so', 'rb').read().count(b'\x02\x00\xbe\x00'))")" 1 \
+	"the library holds a CUDA binary, which configurations share where it is the same"
 is "$(jq -c '[.definition, .spec.language, .spec.binding, .spec.destination_passing_style, .spec.entry_point, [.sources[].path]]' mm.solution.json)" \
 	'["mm","cuda","tvm-ffi",true,"mm.cpp::mm",["mm.h","mm.cpp"]]' "the solution has FlashInfer-Bench's fields"
 fits=$root/tests/daemon/export/fits.py
-is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" mm.solution.json)" fits "the solution fits FlashInfer-Bench's schema"
+is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" mm.solution.json)" fits \
+	"the solution fits FlashInfer-Bench's schema"
 jq '.spec.language = "opencl" | .spec.entry_point = "mm.cu::mm" | del(.author)' mm.solution.json >wrong.json
-is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" wrong.json | wc -l)" 3 "a solution that breaks the schema is noticed"
+is "$(python3 "$fits" "$root/tests/daemon/export/solution.schema.json" wrong.json | wc -l)" 3 \
+	"a solution that breaks the schema is noticed"
 mkdir solution
 for path in mm.h mm.cpp; do
 	jq -r --arg path "$path" '.sources[] | select(.path == $path) | .content' mm.solution.json >"solution/$path"
@@ -101,14 +107,16 @@ except ValueError as error:
     print(error)
 PYTHON
 	/usr/bin/python3 torch_ask.py >said 2>&1
-	has "$(cat said)" "(256, 256) (256, 1) torch.float32 meta" "PyTorch parses the schema, and the fake operator has the output's shape" "$(cat said)"
+	has "$(cat said)" "(256, 256) (256, 1) torch.float32 meta" \
+		"PyTorch parses the schema, and the fake operator has the output's shape" "$(cat said)"
 	has "$(cat said)" "mm: A is torch.float64 on cpu, and f32 on cpu is needed" "the operator refuses another type"
 else
 	skip 2 "no PyTorch here (Debian: python3-torch)"
 fi
 # The layout of Hugging Face's kernel-builder: every file that build.toml names is there, and the library among them compiles.
 python3 mm_kernels.py hub --license apache-2.0 --repo-id someone/mm >said 2>&1
-is "$? $(cd hub && find . -type f | sort | tr '\n' ' ')" "0 ./build.toml ./flake.nix ./mm_cuda/library.h ./mm_cuda/mm.h ./mm_cuda/op.cpp \
+is "$? $(cd hub && find . -type f | sort | tr '\n' ' ')" \
+	"0 ./build.toml ./flake.nix ./mm_cuda/library.h ./mm_cuda/mm.h ./mm_cuda/op.cpp \
 ./torch-ext/mm/__init__.py ./torch-ext/mm/evidence.json ./torch-ext/torch_binding.cpp ./torch-ext/torch_binding.h " "the kernel-builder's project has its files"
 is "$(cd hub && python3 -c 'import os, tomllib
 b = tomllib.load(open("build.toml", "rb"))
@@ -143,7 +151,8 @@ emulated=${BUILD:-$root/build}/tests/backends/hip/emulated.so
 if ! /sbin/ldconfig -p | grep -q libamdhip64 || [ ! -e "$emulated" ]; then
 	skip_rest 4 "no HIP compiler here (Debian: libamdhip64-5, libamd-comgr2)"
 fi
-sed 's/{64, 96}/{16, 24}/; s/{33, 67}/{17}/; s/^kernel: .*/kernel: mm/' "$root/examples/matmul-fp32-gfx90a.peak.md" >"$T/hip.peak.md"
+sed 's/{64, 96}/{16, 24}/; s/{33, 67}/{17}/; s/^kernel: .*/kernel: mm/' \
+	"$root/examples/matmul-fp32-gfx90a.peak.md" >"$T/hip.peak.md"
 db=$T/hip.db
 timeout 100 "$peakd" workflow create "$T/hip.peak.md" mm --db "$db" >/dev/null
 measured 16 8 passed

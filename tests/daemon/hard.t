@@ -29,7 +29,8 @@ small_context | jq -Rsc '{source:., name:"mm"}' | (call context_create) >"$T/sma
 has "$(cat "$T/small")" 'workflow mm' "a small context is created"
 hard_context | jq -Rsc '{source:., name:"hard"}' >"$T/hard.json"
 (call context_create <"$T/hard.json") >"$T/refused"
-has "$(cat "$T/refused")" 'context:29: where: `(T0*T1*T2*T3*T4*T5*T6*T7) % 1000003 == 77777` is too hard' "a hard context is refused with its constraint"
+has "$(cat "$T/refused")" 'context:29: where: `(T0*T1*T2*T3*T4*T5*T6*T7) % 1000003 == 77777` is too hard' \
+	"a hard context is refused with its constraint"
 has "$(cat "$T/refused")" 'Split it into constraints on fewer parameters' "the refusal of a hard context says what to do"
 
 in_flight() # in_flight COUNT
@@ -56,5 +57,6 @@ wait_for 60 in_flight 0
 took=$(($(now_ms) - began))
 soon "$took" 2000
 ok $? "the work ends with its callers ($took ms)"
-has "$(small_context | jq -Rsc '{source:., name:"after"}' | (call context_create))" 'workflow after' "contexts can be created afterwards"
+has "$(small_context | jq -Rsc '{source:., name:"after"}' | (call context_create))" 'workflow after' \
+	"contexts can be created afterwards"
 done_testing

@@ -42,14 +42,15 @@ has "$(cat "$T/said")" "weight: contexts cannot be imported with float8_e4m3fn" 
 changed blob ''
 sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": "x"}/g' "$T/blob/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
-has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" "workloads with blobs are refused in one line"
+has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" \
+	"workloads with blobs are refused in one line"
 need_hlsl 34 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
-# --- with torch --------------------------------------------------------------------------------------------------------------------
+# --- with torch -----------------------------------------------------------------------------------------------------------------
 [ -n "$PEAKD_PYTHON" ] || skip_rest 32 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
@@ -76,7 +77,7 @@ has "$(cat "$T/said")" "y has the shape [7, 1], and [7, 512] is declared" "an im
 changed file 's/def run(x, weight, eps):\\n/&    open(\\"\/etc\/passwd\\")\\n/'
 import "$T/file/definition.json"
 has "$(cat "$T/said")" "Permission denied" "a reference cannot read files of the machine"
-# --- Python problems -----------------------------------------------------------------------------------------------------------------
+# --- Python problems ------------------------------------------------------------------------------------------------------------
 import "$here/scaled_softmax.py" module --out "$T/module.peak.md"
 is $? 0 "a module with get_inputs and get_init_inputs imports" "$(cat "$T/said")"
 cat >"$T/windows.py" <<'EOF'
@@ -94,7 +95,8 @@ def get_inputs():
     return [torch.rand(rows, columns)]
 EOF
 import "$T/windows.py" --out "$T/windows.peak.md"
-has "$(cat "$T/windows.peak.md")" "y: out f32[(rows + 6)//11, (columns + 6)//11]" "quotients of sizes are found, also by large divisors" "$(cat "$T/said")"
+has "$(cat "$T/windows.peak.md")" "y: out f32[(rows + 6)//11, (columns + 6)//11]" \
+	"quotients of sizes are found, also by large divisors" "$(cat "$T/said")"
 has "$(cat "$T/module.peak.md")" "x: f32[batch_size, 64] = normal" "a size that only the inputs have becomes an input size"
 has "$(cat "$T/module.peak.md")" "w_scale: f32[64] = random(0.5, 1.5)" "weights become inputs that are not all ones"
 has "$(cat "$T/module.peak.md")" "label: i64[batch_size] = random(0, classes)" "the range of random integers follows the sizes"
@@ -115,11 +117,13 @@ has "$(cat "$T/product.peak.md")" "y: out f32[m, (n - 1)//2]" "a strided extent 
 import "$here/odd.py" --out "$T/odd.peak.md"
 is $? 0 "a module with halves, lists, arguments by name and a dictionary of outputs imports" "$(cat "$T/said")"
 has "$(cat "$T/odd.peak.md")" "y: out f16[12, 24]" "an output keeps its type where the CPU computes in float"
-has "$(cat "$T/odd.peak.md")" "return _flat(_model([parts_0, parts_1], None, True))" "the reference calls the module as its author does"
+has "$(cat "$T/odd.peak.md")" "return _flat(_model([parts_0, parts_1], None, True))" \
+	"the reference calls the module as its author does"
 is "$(grep -c 'out i64' "$T/odd.peak.md")" 2 "tensors and numbers within an output are outputs"
 printf 'import torch\n\n\ndef positive(x):\n    return x[x > 0]\n\n\ndef get_inputs():\n    return [torch.randn(100)]\n' >"$T/positive.py"
 import "$T/positive.py"
-has "$(cat "$T/said")" "the shape of output 0 depends on the inputs' values" "an output whose shape depends on values is refused in one line"
+has "$(cat "$T/said")" "the shape of output 0 depends on the inputs' values" \
+	"an output whose shape depends on values is refused in one line"
 printf 'import torch\n\n\ndef into(x, y):\n    y.copy_(x)\n\n\ndef get_inputs():\n    return [torch.randn(9), torch.zeros(9)]\n' >"$T/into.py"
 import "$T/into.py"
 has "$(cat "$T/said")" "it returns no tensor and no number" "a function that returns nothing is refused in one line"
@@ -127,7 +131,7 @@ printf 'import torch\ndef f(x:\n' >"$T/broken.py"
 import "$T/broken.py"
 has "$(cat "$T/said")" "broken.py: line 2: " "a syntax error is shown with its line"
 
-# --- the first kernel --------------------------------------------------------------------------------------------------------------
+# --- the first kernel -----------------------------------------------------------------------------------------------------------
 printf '```hlsl\n[numthreads(64, 1, 1)]\nvoid scaled(uint3 t : SV_DispatchThreadID)\n{\n\tif (t.x < uint(n))\n\t\ty[t.x] = a[t.x] + factor * %s;\n}\n```\n' \
 	'a[t.x]' >"$T/answer.device"
 sed 's/factor \* a/factor * b/' "$T/answer.device" >"$T/answer.repaired"

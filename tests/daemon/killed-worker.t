@@ -32,8 +32,8 @@ sed 's/40000/10000/' "$root/tests/adversary/09-drifts-slow.good.peak.md" >"$T/sl
 "$peakd" workflow create "$T/slow.peak.md" slow --db "$db" >"$T/create" 2>&1
 is $? 0 "a workflow of a slow kernel is created" "$(cat "$T/create")"
 
-# Kills the child of the daemon that runs the candidate, each time that it has worked for half a second. The candidate is slow, so that its
-# worker works more than twice as much as any other, such as a compiler or the worker of the reference.
+# Kills the child of the daemon that runs the candidate, each time that it has worked for half a second. The candidate is slow, so
+# that its worker works more than twice as much as any other, such as a compiler or the worker of the reference.
 cat >"$T/kill.py" <<'PY'
 import os, signal, sys, time
 daemon, wanted, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -79,10 +79,12 @@ for _ in 1 2 3 4 5 6; do
 done
 is "$status:$(cat "$T/killed")" 0:1 "a kernel whose worker is killed once is validated" "$(cat "$T/out")"
 has "$evidence" "killed from outside by signal 9" "the evidence names the cause of the worker's end"
-is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "a worker killed once leaves no evidence against the kernel"
+is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 \
+	"a worker killed once leaves no evidence against the kernel"
 
 validate 100
-is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 "workers that are always killed leave no evidence against the kernel" "$(cat "$T/out")"
+is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")" 0 \
+	"workers that are always killed leave no evidence against the kernel" "$(cat "$T/out")"
 has "$(cat "$T/out")" "killed from outside" "the answer says why the kernel was not validated"
 is "$(sqlite3 "$db" "SELECT count(*) FROM checkpoint WHERE status = 'refuted'")" 0 "killed workers do not refute the checkpoint"
 is "$(sort -u "$T/signals" | head -1)" child "the daemon kills its workers, and what they started"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Experts' notes from end to end: a user's own note is listed, told to the model, applied like a transformation, and has a standing once the
-# result was timed in pairs with its parent.
+# Experts' notes from end to end: a user's own note is listed, told to the model, applied like a transformation, and has a standing
+# once the result was timed in pairs with its parent.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 need_hlsl 8 "$T/d.db"
@@ -24,7 +24,8 @@ export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retri
 small_context >"$T/scale.peak.md"
 peak() { timeout 120 "$peakd" "$@" --db "$db"; }
 
-has "$(peak knowledge)" "add-up                       instructions 50.00x  not tried here yet" "a user's own note is listed beside the shipped ones"
+has "$(peak knowledge)" "add-up                       instructions 50.00x  not tried here yet" \
+	"a user's own note is listed beside the shipped ones"
 has "$(peak knowledge add-up)" "Add the element to itself" "one note is shown whole"
 has "$(peak knowledge addup 2>&1)" 'there is no note "addup"' "an unknown note is refused"
 peak workflow create "$T/scale.peak.md" >"$T/out" 2>&1
@@ -35,6 +36,7 @@ has "$(cat "$T/answer.asked")" "add-up (not tried here yet): Add the element to 
 peak tune scale >"$T/out" 2>&1
 peak knowledge --device hlsl:0 >"$T/out" 2>&1
 is "$(grep -c 'add-up .*not tried' "$T/out")" 0 "the note has a standing once the result was timed with its parent"
-has "$(peak profile scale --json 2>&1 | jq -c '.. | .notes? // empty')" '"note":"note-add-up"' "a profile's answer names the notes that fit"
+has "$(peak profile scale --json 2>&1 | jq -c '.. | .notes? // empty')" '"note":"note-add-up"' \
+	"a profile's answer names the notes that fit"
 has "$(peak workflow log scale)" note-add-up "the checkpoint says which note made it"
 done_testing

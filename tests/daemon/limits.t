@@ -1,6 +1,6 @@
 #!/bin/sh
-# Under tight limits the cause is named: every client over HTTP is answered with few descriptors, a worker that runs out of memory refutes
-# no kernel, nor does a process that cannot be started, and the last crash of a worker is kept.
+# Under tight limits the cause is named: every client over HTTP is answered with few descriptors, a worker that runs out of memory
+# refutes no kernel, nor does a process that cannot be started, and the last crash of a worker is kept.
 . "$(dirname "$0")/lib.sh"
 need_hlsl 12 "$T/d.db"
 small_context >"$T/scale.peak.md"
@@ -66,7 +66,8 @@ touch "$T/nospawn"
 timeout 120 "$peakd" validate scale --db "$T/spawn.db" >"$T/out" 2>&1
 is $? 1 "a job without a worker fails" "$(cat "$T/out")"
 has "$(cat "$T/out")" "Resource temporarily unavailable" "it names the cause" "$(cat "$T/few")"
-is "$(sqlite3 "$T/spawn.db" "SELECT (SELECT count(*) FROM validation WHERE verdict = 'failed'), status FROM checkpoint")" "0|draft" \
+is "$(sqlite3 "$T/spawn.db" "SELECT (SELECT count(*) FROM validation WHERE verdict = 'failed'), status FROM checkpoint")" \
+	"0|draft" \
 	"a worker that cannot be started leaves no evidence against the kernel"
 rm "$T/nospawn"
 timeout 120 "$peakd" validate scale --db "$T/spawn.db" >"$T/out" 2>&1
@@ -83,7 +84,8 @@ is_kept() # faults the workers until a job has written down the crash of a kerne
 	client=$!
 	while ! gone "$client"; do
 		for worker in $(pgrep -P "$(holder "$T/crash.db")"); do
-			[ $(($(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null | cut -d' ' -f12) + 0)) -gt ${ticks:=5} ] && kill -SEGV "$worker"
+			[ $(($(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null | cut -d' ' -f12) + 0)) -gt ${ticks:=5} ] &&
+				kill -SEGV "$worker"
 		done
 		sleep 0.05
 	done

@@ -38,7 +38,8 @@ for version in $(seq $((newest - 1))); do
 	old=$T/v$version.db
 	python3 "$T/older.py" "$root" "$version" "$T/whole.db" "$old" 2>"$T/err"
 	"$peakd" workflow log scale --db "$old" >"$T/out" 2>&1
-	is "$(without_pairs "$T/out")" "$(without_pairs "$T/log")" "a database of version $version shows the same log" "$(cat "$T/err")"
+	is "$(without_pairs "$T/out")" "$(without_pairs "$T/log")" "a database of version $version shows the same log" \
+		"$(cat "$T/err")"
 	is "$(sqlite3 "$old" "PRAGMA user_version")" "$newest" "a database of version $version is brought up to date"
 	"$peakd" check --db "$old" >"$T/out" 2>&1
 	is $? 0 "a database of version $version is whole after the migration" "$(cat "$T/out")"

@@ -1,6 +1,6 @@
 """A model for model.t and study.t: answers every request on the OpenAI wire with what the file named FILE holds; where FILE.bad
-exists, every second new conversation begins with that one; where FILE.N exists, it is the N-th answer of a conversation; where FILE.only
-holds a number, so many more conversations are answered, and then nothing. FILE.asked holds the last request."""
+exists, every second new conversation begins with that one; where FILE.N exists, it is the N-th answer of a conversation; where
+FILE.only holds a number, so many more conversations are answered, and then nothing. FILE.asked holds the last request."""
 import json
 import os
 import sys

@@ -33,9 +33,11 @@ small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 ok $? "run applies the sequence that is named after the file" "$(cat "$T/err")"
 has "$(tail -n 1 "$T/out")" ", 2 checkpoints, all validated" "the closing line counts both checkpoints"
-is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' "the JSON has a validated row for each step"
+is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint]]' "$T/rows.json")" '[["baseline",true,1],["add-up",true,2]]' \
+	"the JSON has a validated row for each step"
 has "$(timeout 120 "$peakd" workflow show scale device --db "$db")" 'A[id.x] + A[id.x]' "the workflow's head holds the model's code"
-has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' "workflow diff shows the model's change"
+has "$(timeout 120 "$peakd" workflow diff scale --db "$db")" '+		C[id.x] = A[id.x] + A[id.x];' \
+	"workflow diff shows the model's change"
 has "$(timeout 120 "$peakd" compare scale --db "$db")" "n=4096" "compare sets the head against its parent"
 
 answer 'A[id.x] + 1.0' >"$T/answer"
@@ -43,7 +45,8 @@ timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name wrong 
 is $? 1 "run exits with status 1 when the model's code computes something else"
 has "$(tail -n 1 "$T/out")" "1 of 2 steps NOT validated" "the closing line counts the step that is not validated"
 has "$(cat "$T/err")" "add-up" "the error names the failed step"
-is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 "after a failed step the workflow's head is still the baseline"
+is "$(timeout 120 "$peakd" workflow log wrong --db "$db" | grep -c accepted)" 1 \
+	"after a failed step the workflow's head is still the baseline"
 
 # A sentence that needs host code: the model answers with a plan, which is shown, carried out and kept with its checkpoint.
 cat >"$T/answer" <<'ANSWER'
@@ -77,7 +80,8 @@ launch("scale", {cdiv(n, BX * EACH)}, {BX}, {A, C, n})
 ```
 ANSWER
 timeout 120 "$peakd" workflow create "$T/scale.peak.md" planned --db "$db" >/dev/null
-timeout 120 "$peakd" transform planned "Give each thread several elements, and launch fewer blocks" --device hlsl:0 --samples 2 --db "$db" >"$T/out" 2>"$T/err"
+timeout 120 "$peakd" transform planned "Give each thread several elements, and launch fewer blocks" --device hlsl:0 --samples 2 \
+	--db "$db" >"$T/out" 2>"$T/err"
 ok $? "a sentence that needs host code is carried out as the model's plan" "$(cat "$T/err")"
 has "$(cat "$T/out")" "## Pass 1: Several elements" "the plan is shown"
 has "$(timeout 120 "$peakd" workflow show planned source --db "$db")" "EACH: {1, 2}" "its parameter is in the context"

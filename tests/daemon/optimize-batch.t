@@ -24,12 +24,14 @@ timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 
 optimize() # optimize OPTIONS
 {
-	timeout 240 "$peakd" optimize 1 --db "$db" --policy beam --samples 2 --tune 2 --batch hlsl:0 --json "$@" >"$T/out" 2>"$T/err"
+	timeout 240 "$peakd" optimize 1 --db "$db" --policy beam --samples 2 --tune 2 --batch hlsl:0 \
+		--json "$@" >"$T/out" 2>"$T/err"
 }
 drain()
 {
 	rm -rf "$T/bundle"
-	timeout 60 "$peakd" drain export "$T/bundle" --db "$db" >"$T/drain" 2>&1 && timeout 300 "$peakd" drain run "$T/bundle" >>"$T/drain" 2>&1 &&
+	timeout 60 "$peakd" drain export "$T/bundle" --db "$db" >"$T/drain" 2>&1 &&
+		timeout 300 "$peakd" drain run "$T/bundle" >>"$T/drain" 2>&1 &&
 		timeout 60 "$peakd" drain merge "$T/bundle" --db "$db" >>"$T/drain" 2>&1
 }
 optimize --experiments 2

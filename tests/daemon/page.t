@@ -1,6 +1,6 @@
 #!/bin/sh
-# The page at / in a real headless Chromium (page.mjs): no console errors, its security policy, hostile texts, the keyboard, a phone, ten
-# thousand checkpoints, actions, and the offline file.
+# The page at / in a real headless Chromium (page.mjs): no console errors, its security policy, hostile texts, the keyboard, a
+# phone, ten thousand checkpoints, actions, and the offline file.
 . "$(dirname "$0")/lib.sh"
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
 	skip_rest 1 "no chromium: packages.sh install LOG browser"
@@ -27,8 +27,10 @@ serve first
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 timeout 120 "$peakd" tune scale --budget 2 --db "$db" >/dev/null
 meta='"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
-curl -s --max-time 120 "$url/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -H 'MCP-Protocol-Version: 2026-07-28' \
-	-H 'Mcp-Method: tools/call' -H 'Mcp-Name: edit' -d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"edit\",\"arguments\":{
+curl -s --max-time 120 "$url/mcp" -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
+	-H 'MCP-Protocol-Version: 2026-07-28' \
+	-H 'Mcp-Method: tools/call' -H 'Mcp-Name: edit' \
+	-d "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"edit\",\"arguments\":{
 	\"at\":\"scale\",\"source\":$(jq -Rs . <"$T/sum.peak.md"),\"device\":\"hlsl:0\",\"samples\":2,\"wait_s\":45},$meta}}" | sed -n 's/^data: //; /^{/p' >"$T/edited"
 # On a loaded machine the answer is a job that still runs.
 timeout 200 "$peakd" jobs wait "$(tail -n 1 "$T/edited" | jq -r .result.structuredContent.job)" --db "$db" >/dev/null

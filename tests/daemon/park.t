@@ -1,7 +1,7 @@
 #!/bin/sh
-# SIGTERM ends the daemon within five seconds, whatever runs, and jobs that ran can be resumed: a model that does not answer, a validator
-# that ignores signals, a device that another process uses, an enumeration without end, clients that do not read, a database that another
-# program locks.
+# SIGTERM ends the daemon within five seconds, whatever runs, and jobs that ran can be resumed: a model that does not answer, a
+# validator that ignores signals, a device that another process uses, an enumeration without end, clients that do not read, a
+# database that another program locks.
 . "$(dirname "$0")/lib.sh"
 need_hlsl 19 "$T/probe.db"
 small_context >"$T/scale.peak.md"

@@ -1,12 +1,13 @@
 #!/bin/sh
-# Half-done transformations: whatever peakd advises to go on with one is done here, word for word, and works: by a model, by a client
-# that answers, by hand, dropped; after an error, a restart, a kill; and never by two at once.
+# Half-done transformations: whatever peakd advises to go on with one is done here, word for word, and works: by a model, by a
+# client that answers, by hand, dropped; after an error, a restart, a kill; and never by two at once.
 . "$(dirname "$0")/lib.sh"
 need_hlsl 1 "$T/d.db"
 mkdir "$T/validators" "$T/evaluators"
 export PEAKD_VALIDATORS="$T/validators" PEAKD_EVALUATORS="$T/evaluators"
 # Passes everything; waits while there is a file `hold`.
-printf '#!/bin/sh\ncat >/dev/null\n[ ! -e "%s/hold" ] || touch "%s/held"\nwhile [ -e "%s/hold" ]; do sleep 0.05; done\necho %s\n' "$T" "$T" "$T" \
+printf '#!/bin/sh\ncat >/dev/null\n[ ! -e "%s/hold" ] || touch "%s/held"\nwhile [ -e "%s/hold" ]; do sleep 0.05; done\necho %s\n' \
+	"$T" "$T" "$T" \
 	"'{\"verdict\": \"passed\"}'" >"$T/validators/patient"
 chmod +x "$T/validators/patient"
 small_context >"$T/small.peak.md"

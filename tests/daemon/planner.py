@@ -1,6 +1,6 @@
-"""A model for optimize.t on the OpenAI wire: a folder of NAME.when and NAME.answer; the first NAME, in order, whose words stand in the
-newest question answers it. FOLDER/asked gets a line for each question; while FOLDER/NAME.hold exists, that answer waits. While FOLDER/refuse exists,
-every question is refused."""
+"""A model for optimize.t on the OpenAI wire: a folder of NAME.when and NAME.answer; the first NAME, in order, whose words stand in
+the newest question answers it. FOLDER/asked gets a line for each question; while FOLDER/NAME.hold exists, that answer waits. While
+FOLDER/refuse exists, every question is refused."""
 import glob
 import json
 import os

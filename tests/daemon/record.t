@@ -73,7 +73,8 @@ is $? 1 "a workflow is not renamed to an existing name"
 
 # --- integers and old rows
 job=$(timeout 60 "$peakd" tune first --seed 1152921504606846976 --later --db "$T/a.db" --json | jq -r .job)
-is "$(sql "SELECT json_extract(request, '\$.seed') FROM job WHERE id = '$job'")" 1152921504606846976 "a seed of 61 bits is stored exactly"
+is "$(sql "SELECT json_extract(request, '\$.seed') FROM job WHERE id = '$job'")" 1152921504606846976 \
+	"a seed of 61 bits is stored exactly"
 sql "INSERT INTO job (id, kind, request, state, created_ms, started_ms, ended_ms, result) VALUES ('jold', 'tune', 'checkpoint: 1
 budget: 3
 seed: 1152921504606846976
@@ -147,7 +148,8 @@ print(clients[0].call("workflow_change", action="delete", name="third")["content
 print(clients[0].call("job_control", action="cancel", id=jobs[0])["structuredContent"]["job"])
 PYTHON
 	PYTHONPATH="$T" timeout 120 python3 "$T/resume.py" "$peakd" "$T" >"$T/resumed" 2>&1
-	is "$(head -1 "$T/resumed" | cut -d' ' -f1,2)" "8 1" "of eight equal resume calls at once one starts a job, which all wait for" "$(cat "$T/resumed")"
+	is "$(head -1 "$T/resumed" | cut -d' ' -f1,2)" "8 1" \
+		"of eight equal resume calls at once one starts a job, which all wait for" "$(cat "$T/resumed")"
 	has "$(sed -n 2p "$T/resumed")" "is working on workflow third" "a workflow with a running job is not deleted"
 	let_go
 	timeout 60 "$peakd" jobs wait "$(head -1 "$T/resumed" | cut -d' ' -f3)" --db "$T/a.db" >/dev/null 2>&1

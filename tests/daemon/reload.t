@@ -1,6 +1,6 @@
 #!/bin/sh
-# SIGHUP does not end the daemon. It reads the token and the certificate again, keeps its jobs, and keeps the old ones where the new ones
-# are no good.
+# SIGHUP does not end the daemon. It reads the token and the certificate again, keeps its jobs, and keeps the old ones where the new
+# ones are no good.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 certificate() # certificate NAME
@@ -23,7 +23,8 @@ command -v openssl >/dev/null || skip_rest 14 "openssl is not installed"
 certificate one
 echo first >"$T/token"
 echo 'model = one=openai:http://127.0.0.1:1/v1?model=a' >"$T/conf"
-"$peakd" serve --config "$T/conf" --listen 127.0.0.1:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem" --db "$db" 2>"$T/log" &
+"$peakd" serve --config "$T/conf" --listen 127.0.0.1:0 --token-file "$T/token" --tls-cert "$T/cert.pem" --tls-key "$T/key.pem" \
+	--db "$db" 2>"$T/log" &
 daemon=$!
 wait_for 60 grep -q 'serving' "$T/log"
 url=$(sed -n 's,.*\(https://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")

@@ -20,7 +20,8 @@ chmod 755 "$T/bin/kubectl"
 export PATH="$T/bin:$PATH" PEAKD_REMOTE="pod=kubectl:gpu-0,namespace=lab,container=main"
 cache=$T/pod
 "$peakd" devices --db "$db" --json >"$T/devices" 2>&1
-jq -e '.devices[] | select(.id == "pod/hlsl:0")' "$T/devices" >/dev/null || skip_rest $tests "no device runs HLSL here: $(jq -r ".notes[-1]" "$T/devices")"
+jq -e '.devices[] | select(.id == "pod/hlsl:0")' "$T/devices" >/dev/null ||
+	skip_rest $tests "no device runs HLSL here: $(jq -r ".notes[-1]" "$T/devices")"
 is "$(sort -u "$T/calls")" " exec --stdin --namespace=lab --container=main gpu-0" "kubectl executes in the pod that was named"
 is "$(ls "$T/pod/peakd")" "$(sha256sum "$PEAKD_BUNDLE" | cut -c1-64)" "peakd travels into the pod"
 small_context >"$T/scale.peak.md"
@@ -36,7 +37,8 @@ chmod 755 "$T/bin/head"
 sed -i "s|PATH=/usr/bin:/bin|PATH=$T/bin:/usr/bin:/bin|" "$T/bin/kubectl"
 rm -r "$T/pod/peakd"
 "$peakd" devices --refresh --db "$db" --json >"$T/devices" 2>&1
-has "$(jq -r '.notes[]' "$T/devices")" "peakd could not be unpacked in $T/pod/peakd" "a damaged copy of peakd is refused" "$(cat "$T/devices")"
+has "$(jq -r '.notes[]' "$T/devices")" "peakd could not be unpacked in $T/pod/peakd" "a damaged copy of peakd is refused" \
+	"$(cat "$T/devices")"
 is "$(ls "$T/pod/peakd")" "" "a damaged copy leaves nothing behind"
 
 # --- other clocks, other CPUs --------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What tools rely on that replicate SQLite's log, such as Litestream (which cannot be had here, so this plays its part): while a reader of
-# theirs is open the log only grows, and all that was committed is in it. From the copy of the file and the log, taken piece by piece while
-# the daemon writes, a whole database comes back with everything that was acknowledged before the last piece.
+# What tools rely on that replicate SQLite's log, such as Litestream (which cannot be had here, so this plays its part): while a
+# reader of theirs is open the log only grows, and all that was committed is in it. From the copy of the file and the log, taken
+# piece by piece while the daemon writes, a whole database comes back with everything that was acknowledged before the last piece.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 "$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
@@ -66,7 +66,8 @@ lost = [one for one in acknowledged[:sure] if one not in there]
 print(len(broken), len(lost), restored.execute("PRAGMA integrity_check").fetchone()[0], sure > 100, broken, lost[:3], sure, pieces, os.path.getsize(folder + "/restored.db-wal"))
 PYTHON
 timeout 120 python3 "$T/replicate.py" "$db" "$port" "$T" "$peakd" >"$T/replica" 2>&1
-is "$(cut -d' ' -f1-4 "$T/replica")" "0 0 ok True" "the log only grows, and the copy has all that was acknowledged before the last piece" "$(cat "$T/replica")"
+is "$(cut -d' ' -f1-4 "$T/replica")" "0 0 ok True" \
+	"the log only grows, and the copy has all that was acknowledged before the last piece" "$(cat "$T/replica")"
 echo "# $(cat "$T/replica")"
 timeout 60 "$peakd" check --db "$T/restored.db" >"$T/out" 2>&1
 is $? 0 "peakd check finds nothing wrong with the copy" "$(cat "$T/out")"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# peakd run --resume of a sequence that was killed in its second transformation: nothing is made twice, and what is not the same run is
-# refused. See resume.t.
+# peakd run --resume of a sequence that was killed in its second transformation: nothing is made twice, and what is not the same run
+# is refused. See resume.t.
 . "$(dirname "$0")/resume.sh"
 
 need_hlsl 15 "$T/d.db"
@@ -49,7 +49,8 @@ is "$(jq -c '[.rows[] | [.step, .validated, .checkpoint > 0, .median_ms > 0, .gf
 	'[["baseline",true,true,true,true,true,true,true],["add-up",true,true,true,true,true,true,true],["add-again",true,true,true,true,true,true,true]]' \
 	"all figures are there"
 has "$(tail -n 1 "$T/out")" "3 checkpoints, all validated" "the closing line counts all steps"
-is "$(grep '^add-up .* configurations tried' "$T/out")" "$(grep '^add-up .* configurations tried' "$T/first")" "figures are those of the first run"
+is "$(grep '^add-up .* configurations tried' "$T/out")" "$(grep '^add-up .* configurations tried' "$T/first")" \
+	"figures are those of the first run"
 is "$(sql "SELECT count(*) FROM job WHERE state IN ('interrupted', 'queued', 'running')")" 0 "no job is left half done"
 table >"$T/table"
 jq .rows "$T/rows.json" >"$T/figures"

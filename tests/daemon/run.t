@@ -8,11 +8,14 @@ small_context >"$T/scale.peak.md"
 need_hlsl 17 "$db"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "a run whose every step validates exits with status 0"
-is "$(tail -n 1 "$T/out" | sed 's/ ([0-9.]*× over its starting parameters[a-z, ]*)//')" "peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" "the closing line gives speed-up, checkpoints and validation"
+is "$(tail -n 1 "$T/out" | sed 's/ ([0-9.]*× over its starting parameters[a-z, ]*)//')" \
+	"peakd: scale: 1.0× over baseline, 1 checkpoint, all validated" \
+	"the closing line gives speed-up, checkpoints and validation"
 has "$(cat "$T/out")" "n=4096 on " "run prints a table for the size"
 is "$(cat "$T/err")" "" "a successful run writes nothing to stderr"
 is "$(grep -c "$(printf '\033')" "$T/out")" 0 "run writes no escape sequences without a terminal"
-is "$(jq -c '[.rows[] | [.context, .n, .step, .validated]]' "$T/rows.json")" '[["scale",4096,"baseline",true]]' "the JSON has a row for the baseline"
+is "$(jq -c '[.rows[] | [.context, .n, .step, .validated]]' "$T/rows.json")" '[["scale",4096,"baseline",true]]' \
+	"the JSON has a row for the baseline"
 is "$(jq -c '[.rows[0].median_ms > 0, (.device | length) > 0, (.driver | length) > 0, (.date | length), .ran]' "$T/rows.json")" \
 	'[true,true,true,20,true]' "with time, device, driver and date"
 has "$(jq -r .command "$T/rows.json")" "run $T/scale.peak.md" "the JSON names the command line"
@@ -28,9 +31,11 @@ timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --name full -
 is $? 1 "run --json - exits with status 1 when standard output is full"
 has "$(cat "$T/err")" "--json: standard output cannot be written" "run --json - says that standard output cannot be written"
 timeout 120 "$peakd" workflow list --db "$db" --json >/dev/full 2>"$T/err"
-is "$? $(grep -c "standard output cannot be written" "$T/err")" "1 1" "workflow list --json exits with status 1 when standard output is full"
+is "$? $(grep -c "standard output cannot be written" "$T/err")" "1 1" \
+	"workflow list --json exits with status 1 when standard output is full"
 
-timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no model has done this" --model replay:matmul-fp32-hlsl \
+timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --samples 2 --transform "no model has done this" \
+	--model replay:matmul-fp32-hlsl \
 	>"$T/out" 2>"$T/err"
 is $? 1 "a run with a failing transformation exits with status 1"
 has "$(cat "$T/err")" "holds no answer" "the failed run gives the reason"
@@ -121,7 +126,8 @@ has "$(cat "$T/err")" "--out takes a folder" "the refused export says that --out
 if command -v script >/dev/null; then
 	timeout 120 script -qec "$peakd run $T/scale.peak.md --db $db --samples 2 --name tty" /dev/null >"$T/tty" 2>&1 </dev/null
 	has "$(tr '\r' '\n' <"$T/tty" | tail -n 2)" "all validated" "on a terminal a run ends with the closing line"
-	is "$(grep -c "$(printf '\033\\[K')" "$T/tty" | sed 's/[1-9][0-9]*/some/')" some "on a terminal the progress line is redrawn"
+	is "$(grep -c "$(printf '\033\\[K')" "$T/tty" | sed 's/[1-9][0-9]*/some/')" some \
+		"on a terminal the progress line is redrawn"
 else
 	skip 2 "no script(1) to make a terminal with"
 fi

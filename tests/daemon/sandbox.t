@@ -49,7 +49,8 @@ is $? 0 "a kernel is compiled, validated and tuned in the sandbox" "$(tail -n 5 
 daemon=$(holder "$T/b.db")
 sandboxed=0
 for worker in $(pgrep -P "$daemon"); do
-	grep -q '^Seccomp:	2' "/proc/$worker/status" && grep -q '^NoNewPrivs:	1' "/proc/$worker/status" && sandboxed=$((sandboxed + 1))
+	grep -q '^Seccomp:	2' "/proc/$worker/status" && grep -q '^NoNewPrivs:	1' "/proc/$worker/status" &&
+		sandboxed=$((sandboxed + 1))
 done
 [ $sandboxed -ge 2 ]
 ok $? "compilers and device workers are sandboxed" "closed: $sandboxed"

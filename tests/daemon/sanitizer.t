@@ -34,7 +34,8 @@ timeout 120 "$peakd" validate s --device hlsl:0 --sanitizer memcheck --db "$db" 
 is $? 0 "a clean sanitizer log passes" "$(cat "$T/said")"
 has "$(cat "$T/said")" "memcheck: nothing found in 2 configurations" "validate says how many configurations the sanitizer checked"
 has "$(cat "$T/compute-sanitizer.args")" "--tool memcheck --log-file" "the worker runs under the requested sanitizer tool"
-is "$(sqlite3 "$db" "SELECT DISTINCT validator || ' ' || verdict FROM validation")" "memcheck passed" "the verdict is recorded under the tool's name"
+is "$(sqlite3 "$db" "SELECT DISTINCT validator || ' ' || verdict FROM validation")" "memcheck passed" \
+	"the verdict is recorded under the tool's name"
 is "$(sqlite3 "$db" "SELECT status FROM checkpoint")" draft "a clean sanitizer log does not accept the checkpoint"
 cat >"$T/compute-sanitizer.log" <<'LOG'
 ========= COMPUTE-SANITIZER

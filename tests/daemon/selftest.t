@@ -1,7 +1,7 @@
 #!/bin/sh
 # The adversarial suite through peakd selftest: every HLSL specimen gets its right verdict, CUDA specimens compile, and a wrong
-# suite is reported. The suite takes minutes of two processors, so a quarter of the cheats is here, and the rest in files that are this
-# one under another name: selftest-2.t to selftest-4.t, and for the honest specimens selftest-honest.t to selftest-honest-4.t.
+# suite is reported. The suite takes minutes of two processors, so a quarter of the cheats is here, and the rest in files that are
+# this one under another name: selftest-2.t to selftest-4.t, and for the honest specimens selftest-honest.t to selftest-honest-4.t.
 . "$(dirname "$0")/lib.sh"
 half=.bad kind=refused part=1
 case $(basename "$0" .t) in *honest*) half=.good kind=passed ;; esac
@@ -23,7 +23,8 @@ fi
 tail -1 "$T/out" | grep -q '^[0-9]* refused, [0-9]* honest passed, [0-9]* skipped$'
 ok $? "selftest ends with its counts" "$(tail -1 "$T/out")"
 if [ $half$part != .bad1 ]; then
-	is "$(ls "$root"/tests/adversary/*.peak.md | grep -c -v -e '\.bad\.' -e '\.good\.' -e '\.root\.')" 0 "the cheats and the honest specimens are the whole suite"
+	is "$(ls "$root"/tests/adversary/*.peak.md | grep -c -v -e '\.bad\.' -e '\.good\.' -e '\.root\.')" 0 \
+		"the cheats and the honest specimens are the whole suite"
 	done_testing
 	exit 0
 fi

@@ -6,7 +6,8 @@ db=$T/a.db
 # Five clients start at once without a daemon: one of them starts it, and all get an answer.
 pids=
 for i in 1 2 3 4 5; do
-	(printf '%s\n' "$HELLO"; wait_for 60 grep -q serverInfo "$T/out$i") | timeout 120 "$peakd" stdio --db "$db" >"$T/out$i" 2>"$T/err$i" &
+	(printf '%s\n' "$HELLO"; wait_for 60 grep -q serverInfo "$T/out$i") |
+		timeout 120 "$peakd" stdio --db "$db" >"$T/out$i" 2>"$T/err$i" &
 	pids="$pids $!"
 done
 for pid in $pids; do

@@ -65,19 +65,24 @@ ends() # ends SIGNAL VERB ARGUMENTS…
 for signal in INT TERM; do
 	ends $signal tune scale
 	has "$(cat "$T/err")" "$job is cancelled" "an interrupted tune names its cancelled job ($signal)"
-	has "$(cat "$T/err")" "the same command with --resume continues" "an interrupted tune says that --resume continues ($signal)"
+	has "$(cat "$T/err")" "the same command with --resume continues" \
+		"an interrupted tune says that --resume continues ($signal)"
 	ends $signal validate scale --samples 2
-	has "$(cat "$T/err")" "the same command starts again from the beginning" "an interrupted validate says that it starts again from the beginning ($signal)"
+	has "$(cat "$T/err")" "the same command starts again from the beginning" \
+		"an interrupted validate says that it starts again from the beginning ($signal)"
 	ends $signal run "$T/scale.peak.md" --samples 2 --name "run-$signal"
 	has "$(cat "$T/err")" "the same command with --resume continues" "an interrupted run says that --resume continues ($signal)"
-	together=2 ends $signal study "$T/scale.peak.md" --samples 2 --tries 2 --transform add-up --transform add-again --name "study-$signal"
-	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" "an interrupted study names the command that continues ($signal)"
+	together=2 ends $signal study "$T/scale.peak.md" --samples 2 --tries 2 --transform add-up --transform add-again \
+		--name "study-$signal"
+	has "$(cat "$T/err")" "peakd study --from 1 --transform add-up --transform add-again" \
+		"an interrupted study names the command that continues ($signal)"
 done
 ends TERM compare scale
 ends TERM profile scale
 ends TERM transform scale add-again
 ends TERM run "$T/scale.peak.md" --samples 2
-has "$(cat "$T/err")" "the same command with --resume --name scale-2 continues" "an interrupted run names the workflow that it created"
+has "$(cat "$T/err")" "the same command with --resume --name scale-2 continues" \
+	"an interrupted run names the workflow that it created"
 
 # A command that only watches a job ends alone, and so does a command that is killed.
 begin tune scale

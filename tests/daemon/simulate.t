@@ -20,7 +20,8 @@ is "$(jq -c '[keys, (.["0"] | length), (.["0"] | map(select(. == null)) | length
 	'[["0","1"],10,2,1.25]' "the output lists the times of each seed, null for a failure"
 "$peakd" tune --simulate "$T/space.json.gz" --budget 6 --seeds 3 --json >"$T/a"
 "$peakd" tune --simulate "$T/space.json.gz" --budget 6 --seeds 1 --seed 2 --json >"$T/b"
-is "$(jq -c '.["2"]' "$T/a")" "$(jq -c '.["2"]' "$T/b")" "a seed gives the same run whatever ran before it, also from a gzipped file"
+is "$(jq -c '.["2"]' "$T/a")" "$(jq -c '.["2"]' "$T/b")" \
+	"a seed gives the same run whatever ran before it, also from a gzipped file"
 has "$("$peakd" tune --simulate "$T/space.json.gz" --budget 10 --seeds 3)" "100.0 %" "without --json one line gives the result"
 
 wrong() # wrong STATUS PART ARGUMENTS…

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Spans for a collector of OpenTelemetry: a job is a part of what its client does, and its compilations, launches and questions to a model are
-# parts of it. A client that wants no trace gets none, and a collector that is away costs a line in the log.
+# Spans for a collector of OpenTelemetry: a job is a part of what its client does, and its compilations, launches and questions to a
+# model are parts of it. A client that wants no trace gets none, and a collector that is away costs a line in the log.
 . "$(dirname "$0")/lib.sh"
 cat >"$T/collector.py" <<'PYTHON'
 import http.server, json, sys
@@ -73,7 +73,8 @@ if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | sele
 		came ".name == \"$part\" and .parentSpanId == \"$job\" and .traceId == \"$trace\" and .endTimeUnixNano >= .startTimeUnixNano" >/dev/null
 		ok $? "a part of a tune is a span: $part" "$(jq -r .name "$T/spans" | sort | uniq -c)"
 	done
-	has "$(jq -c 'select(.name == "execute") | .notes' "$T/spans" | head -1)" '"peakd.parameters":"n=4096 ' "a launch names its kernel's parameters"
+	has "$(jq -c 'select(.name == "execute") | .notes' "$T/spans" | head -1)" '"peakd.parameters":"n=4096 ' \
+		"a launch names its kernel's parameters"
 else
 	skip 6 "no device runs HLSL here"
 fi

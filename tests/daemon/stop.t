@@ -10,17 +10,20 @@ is $? 0 "the daemon logs the address that it serves"
 url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/log")
 is "$(curl -fsS --max-time 60 "$url/healthz" | head -1)" ok "/healthz says that all is well"
 mv "$db" "$db.away"
-is "$(curl -sS -w '%{http_code}' --max-time 60 "$url/healthz" | sed -n '1p;$p' | tr '\n' ' ')" "failing 503" "/healthz fails when the database file is gone"
+is "$(curl -sS -w '%{http_code}' --max-time 60 "$url/healthz" | sed -n '1p;$p' | tr '\n' ' ')" "failing 503" \
+	"/healthz fails when the database file is gone"
 mv "$db.away" "$db"
 is "$(curl -sS -o /dev/null -w '%{http_code}' --max-time 60 "$url/healthz")" 200 "and recovers with it"
 small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" workflow create "$T/scale.peak.md" --db "$db" >/dev/null
 timeout 120 "$peakd" tune scale --device none:0 --db "$db" >/dev/null 2>&1
 curl -fsS --max-time 60 "$url/metrics" >"$T/metrics"
-is "$(grep -c '^peakd_jobs 0$' "$T/metrics") $(grep -c '^peakd_workflows 1$' "$T/metrics")" "1 1" "/metrics counts jobs and workflows"
+is "$(grep -c '^peakd_jobs 0$' "$T/metrics") $(grep -c '^peakd_workflows 1$' "$T/metrics")" "1 1" \
+	"/metrics counts jobs and workflows"
 is "$(grep -v '^# \(HELP\|TYPE\) ' "$T/metrics" | grep -cvE '^[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+$')" 0 \
 	"every line of /metrics is in Prometheus text format"
-for figure in peakd_workers_started_total peakd_queue_seconds peakd_reference_limit_bytes process_resident_memory_bytes process_open_fds; do
+for figure in peakd_workers_started_total peakd_queue_seconds peakd_reference_limit_bytes process_resident_memory_bytes \
+	process_open_fds; do
 	has "$(cat "$T/metrics")" "
 $figure " "/metrics has $figure"
 done

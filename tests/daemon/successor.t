@@ -1,7 +1,7 @@
 #!/bin/sh
-# SIGUSR2: a new binary takes the daemon's place in the same process, with its sockets and the locks of its database. Clients that connect all
-# the time, over TCP and the Unix socket, are never refused, and no other daemon gets the database. A binary that does not run takes over
-# nothing. SIGTERM then ends the new daemon as any.
+# SIGUSR2: a new binary takes the daemon's place in the same process, with its sockets and the locks of its database. Clients that
+# connect all the time, over TCP and the Unix socket, are never refused, and no other daemon gets the database. A binary that does
+# not run takes over nothing. SIGTERM then ends the new daemon as any.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
 cp "$peakd" "$T/peakd"

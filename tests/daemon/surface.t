@@ -33,7 +33,8 @@ post tools/list '' '' >"$T/tools"
 jq -c 'del(.result.tools[].outputSchema)' "$T/tools" >"$T/bare"
 under 5000 "$T/bare" "tools/list without output schemas"
 under 9000 "$T/tools" "tools/list"
-is "$(jq -c '[.result.tools[] | select(.outputSchema.type != "object") | .name]' "$T/tools")" '["transformations","transform_begin","workflow"]' \
+is "$(jq -c '[.result.tools[] | select(.outputSchema.type != "object") | .name]' "$T/tools")" \
+	'["transformations","transform_begin","workflow"]' \
 	"every tool but those that answer with a text alone has an outputSchema"
 is "$(jq -c '[.result.tools[] | .name as $t | .outputSchema // {} | .. | objects |
 	select((.type == "array" and (has("items") | not)) or (.items.type == "object" and (.items | has("properties") | not))) | $t]' "$T/tools")" '[]' \
@@ -56,12 +57,16 @@ is "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"] | .websiteUrl, 
 	"https://github.com/peakd/peakd image/svg+xml " "server/discover has a website and an icon"
 has "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"].icons[0].src | sub("data:image/svg.xml;base64,"; "")' "$T/discover" | base64 -d)" \
 	"<svg xmlns=" "the icon is a picture"
-is "$(jq -c '.result._meta["io.modelcontextprotocol/serverInfo"] | keys' "$T/tools")" '["name","title","version"]' "other results are short of them"
+is "$(jq -c '.result._meta["io.modelcontextprotocol/serverInfo"] | keys' "$T/tools")" '["name","title","version"]' \
+	"other results are short of them"
 
 # --- wrong arguments are answered with the right ones
-has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" budget "an unknown field is answered with the nearest name"
-has "$(call workflow '{"action":"lgo"}' | jq -r '.result.content[0].text')" log "an invalid value is answered with the nearest valid one"
-has "$(call tune '{"at":"x","budget":"many"}' | jq -r '.result.content[0].text')" budget "a wrong type is answered with the name of its field"
+has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" budget \
+	"an unknown field is answered with the nearest name"
+has "$(call workflow '{"action":"lgo"}' | jq -r '.result.content[0].text')" log \
+	"an invalid value is answered with the nearest valid one"
+has "$(call tune '{"at":"x","budget":"many"}' | jq -r '.result.content[0].text')" budget \
+	"a wrong type is answered with the name of its field"
 
 # --- the cost of the usual answers
 call context_create "{\"name\":\"w\",\"source\":$(jq -Rs . <"$root/examples/matmul-fp32-hlsl.peak.md")}" >"$T/answer"
@@ -72,8 +77,10 @@ for answer in 'devices {}' 'transformations {}' 'workflow {"action":"list"}' 'wo
 	call "${answer%% *}" "${answer#* }" >"$T/answer"
 	under 2000 "$T/answer" "$answer"
 	case $answer in
-	*source*) is "$(jq -c '.result | has("structuredContent") or .isError == true' "$T/answer")" false "a region's text travels once: $answer" ;;
-	*) is "$(jq -c '.result | has("structuredContent") and (.isError | not)' "$T/answer")" true "the answer has structured content: $answer" ;;
+	*source*) is "$(jq -c '.result | has("structuredContent") or .isError == true' "$T/answer")" false \
+		"a region's text travels once: $answer" ;;
+	*) is "$(jq -c '.result | has("structuredContent") and (.isError | not)' "$T/answer")" true \
+		"the answer has structured content: $answer" ;;
 	esac
 done
 call transformations '{}' >"$T/answer"
@@ -107,17 +114,22 @@ has "$(read_text peak://checkpoint/w/source)" "kernel: matmul" "a checkpoint's s
 has "$(read_text peak://checkpoint/w/measurements)" "," "a checkpoint's measurements are a resource in CSV"
 has "$(read_text peak://transformation/refactor)" "## Pass 1" "a transformation is a resource"
 has "$(read_text peak://docs/context-format)" "kernel" "the description of the context format is a resource"
-is "$(read_text peak://model/replay:matmul-fp32-hlsl | jq -c .)" '{"model":"replay:matmul-fp32-hlsl","available":true}' "the resource of a configured model says that it is available"
-has "$(read_text peak://model/none | jq -r 'select(.available == false).why')" "no model 'none'" "the resource of an unknown model says why it is not available"
-has "$(read_text peak://device/none:0 | jq -r 'select(.available == false).why')" "no device 'none:0'" "the resource of an unknown device says why it is not available"
-is "$(post resources/read peak://job/jnone/log '"uri":"peak://job/jnone/log",' | jq .error.code)" -32602 "the log of an unknown job is an error"
+is "$(read_text peak://model/replay:matmul-fp32-hlsl | jq -c .)" '{"model":"replay:matmul-fp32-hlsl","available":true}' \
+	"the resource of a configured model says that it is available"
+has "$(read_text peak://model/none | jq -r 'select(.available == false).why')" "no model 'none'" \
+	"the resource of an unknown model says why it is not available"
+has "$(read_text peak://device/none:0 | jq -r 'select(.available == false).why')" "no device 'none:0'" \
+	"the resource of an unknown device says why it is not available"
+is "$(post resources/read peak://job/jnone/log '"uri":"peak://job/jnone/log",' | jq .error.code)" -32602 \
+	"the log of an unknown job is an error"
 
 # --- prompts and completion
 is "$(post prompts/list '' '' | jq -r '[.result.prompts[].name] | join(" ")')" "start-from-kernel optimize-step be-the-model" \
 	"prompts/list has the usual ways of working"
 has "$(post prompts/get be-the-model '"name":"be-the-model","arguments":{"workflow":"w","transformation":"refactor"},' |
 	jq -r '.result.messages[0].content.text')" 'the transformation "refactor" on workflow "w"' "a prompt is filled in"
-is "$(post prompts/get optimize-step '"name":"optimize-step","arguments":{},' | jq .error.code)" -32602 "prompts/get without a required argument is an error"
+is "$(post prompts/get optimize-step '"name":"optimize-step","arguments":{},' | jq .error.code)" -32602 \
+	"prompts/get without a required argument is an error"
 complete() # complete REF NAME VALUE
 {
 	post completion/complete '' "\"ref\":$1,\"argument\":{\"name\":\"$2\",\"value\":\"$3\"}," | jq -c .result.completion.values
@@ -125,8 +137,10 @@ complete() # complete REF NAME VALUE
 prompt='{"type":"ref/prompt","name":"be-the-model"}'
 is "$(complete "$prompt" workflow w)" '["w"]' "completion offers the workflows to a prompt"
 is "$(complete "$prompt" transformation ref)" '["refactor"]' "completion offers the transformations to a prompt"
-is "$(complete '{"type":"ref/resource","uri":"peak://checkpoint/{at}/{part}"}' part mea)" '["measurements"]' "completion offers the parts of a checkpoint to a template"
-is "$(complete '{"type":"ref/prompt","name":"start-from-kernel"}' backend '')" '["cuda","hip","hlsl"]' "completion offers the backends to a prompt"
+is "$(complete '{"type":"ref/resource","uri":"peak://checkpoint/{at}/{part}"}' part mea)" '["measurements"]' \
+	"completion offers the parts of a checkpoint to a template"
+is "$(complete '{"type":"ref/prompt","name":"start-from-kernel"}' backend '')" '["cuda","hip","hlsl"]' \
+	"completion offers the backends to a prompt"
 
 # --- server.json for the MCP registry (limits from its schema of 2025-12-11)
 is "$(jq -r .version "$root/server.json")" "$(jq -r '.result._meta["io.modelcontextprotocol/serverInfo"].version' "$T/discover")" \
@@ -168,7 +182,8 @@ if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select
 	has "$(read_text "peak://job/$task/log")" "done" "the log of a task's job is a resource"
 	caps='{}'
 	is "$(get "$task" | jq .error.code)" -32021 "a client that did not declare tasks cannot get one"
-	is "$(complete '{"type":"ref/resource","uri":"peak://job/{id}/log"}' id j)" "[\"$task\"]" "completion offers the ids of jobs"
+	is "$(complete '{"type":"ref/resource","uri":"peak://job/{id}/log"}' id j)" "[\"$task\"]" \
+		"completion offers the ids of jobs"
 	call job "{\"id\":\"$task\"}" >"$T/answer"
 	under 2000 "$T/answer" "a validation's answer"
 	caps='{"extensions":{"io.modelcontextprotocol/tasks":{}}}'
@@ -183,22 +198,30 @@ if [ "$(call devices '{}' | jq -c '[.result.structuredContent.devices[] | select
 	call edit '{"at":"s","region":"macros","text":"// nothing","device":"hlsl:0","samples":1}' >"$T/answer"
 	is "$(jq -r .result.structuredContent.state "$T/answer")" done "a workflow has two checkpoints" "$(cat "$T/answer")"
 	first=$(call workflow '{"action":"log","name":"s"}' | jq '.result.structuredContent.checkpoints[-1].id')
-	has "$(call workflow_change '{"action":"restore","name":"s"}' | jq -r '.result.content[0].text')" "at: say which checkpoint" \
+	has "$(call workflow_change '{"action":"restore","name":"s"}' | jq -r '.result.content[0].text')" \
+		"at: say which checkpoint" \
 		"a client that cannot ask is told that \`at\` is missing"
 	choose workflow_change '{"action":"restore","name":"s"}' at '{"action":"decline"}' >"$T/answer"
-	is "$(jq -c '.result.inputRequests.at.params.requestedSchema.properties.at.oneOf | map(.const)' "$T/asked")" "[\"$first\"]" \
+	is "$(jq -c '.result.inputRequests.at.params.requestedSchema.properties.at.oneOf | map(.const)' "$T/asked")" \
+		"[\"$first\"]" \
 		"restore without \`at\` asks which checkpoint" "$(cat "$T/asked")"
 	is "$(jq -r .result.isError "$T/answer")" true "a person who declines leaves the head where it is"
-	choose workflow_change '{"action":"restore","name":"s"}' at "{\"action\":\"accept\",\"content\":{\"at\":\"$first\"}}" >"$T/answer"
-	is "$(jq -r .result.structuredContent.checkpoint "$T/answer")" "$first" "the workflow goes back to the chosen checkpoint" "$(cat "$T/answer")"
-	choose validate '{"at":"s","device":"hlsl:9","samples":1}' device '{"action":"accept","content":{"device":"hlsl:0"}}' >"$T/answer"
-	has "$(jq -c .result.inputRequests.device.params "$T/asked")" '"const":"hlsl:0"' "a device that is not here is answered with those that are" "$(cat "$T/asked")"
+	choose workflow_change '{"action":"restore","name":"s"}' at \
+		"{\"action\":\"accept\",\"content\":{\"at\":\"$first\"}}" >"$T/answer"
+	is "$(jq -r .result.structuredContent.checkpoint "$T/answer")" "$first" "the workflow goes back to the chosen checkpoint" \
+		"$(cat "$T/answer")"
+	choose validate '{"at":"s","device":"hlsl:9","samples":1}' device \
+		'{"action":"accept","content":{"device":"hlsl:0"}}' >"$T/answer"
+	has "$(jq -c .result.inputRequests.device.params "$T/asked")" '"const":"hlsl:0"' \
+		"a device that is not here is answered with those that are" "$(cat "$T/asked")"
 	is "$(jq -r .result.structuredContent.state "$T/answer")" done "the chosen device does the work" "$(cat "$T/answer")"
-	is "$(call validate '{"at":"s","device":"hlsl:9"}' | jq -r .result.isError)" true "a client that cannot ask is told that there is no such device"
+	is "$(call validate '{"at":"s","device":"hlsl:9"}' | jq -r .result.isError)" true \
+		"a client that cannot ask is told that there is no such device"
 else
 	skip 18 "no device runs HLSL here"
 fi
-is "$(complete '{"type":"ref/resource","uri":"peak://device/{device}"}' device '' | jq 'type')" '"array"' "completion offers the devices"
+is "$(complete '{"type":"ref/resource","uri":"peak://device/{device}"}' device '' | jq 'type')" '"array"' \
+	"completion offers the devices"
 kill "$daemon"
 wait "$daemon"
 is $? 0 "the daemon ends with status 0"
@@ -234,7 +257,8 @@ post tools/call draft "$draft," >/dev/null
 caps='{}'
 is "$(tr '\n' ' ' <"$T/traces")" "$trace None " "a request's traceparent goes on to the model, if it is one"
 has "$(call job "{\"action\":\"log\",\"id\":\"$job\"}" | jq -r '.result.content[0].text')" "trace $trace" "and is in the job's log"
-is "$(jq -s 'all(.time and .level and .message)' "$T/trace.log")" true "with PEAKD_LOG_FORMAT=json every line of the log is an object"
+is "$(jq -s 'all(.time and .level and .message)' "$T/trace.log")" true \
+	"with PEAKD_LOG_FORMAT=json every line of the log is an object"
 is "$(jq -r 'select(.job) | .job' "$T/trace.log" | grep -c "^$job$")" 1 "which names the job"
 kill "$daemon" "$model"
 wait "$daemon"
@@ -254,7 +278,8 @@ offered() # offered NAMES WHAT OPTIONS…: checks the tools that `peakd serve OP
 }
 offered "$reads" "--read-only offers only tools that change nothing" --read-only
 is "$(post tools/list '' '' | jq -c '[.result.tools[].annotations.readOnlyHint] | unique')" '[true]' "and all of them say so"
-has "$("$peakd" workflow tag good w --db "$T/a.db" 2>&1)" "this daemon only reads (--read-only)" "a verb that writes is told why there is no such tool"
+has "$("$peakd" workflow tag good w --db "$T/a.db" 2>&1)" "this daemon only reads (--read-only)" \
+	"a verb that writes is told why there is no such tool"
 is "$(post tasks/cancel x '"taskId":"x",' | jq .error.code)" -32601 "and no task can be cancelled"
 kill "$daemon"
 wait "$daemon"

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The files in systemd/, without a booted system (tests/install/service.t has one): the unit's command line is run as systemd runs it, with
-# folders in the environment, readiness notification, SIGHUP and SIGTERM. The shell finds the service's socket, wherever it is.
+# The files in systemd/, without a booted system (tests/install/service.t has one): the unit's command line is run as systemd runs
+# it, with folders in the environment, readiness notification, SIGHUP and SIGTERM. The shell finds the service's socket, wherever it
+# is.
 . "$(dirname "$0")/lib.sh"
 # A folder of the unit's own, and a short path: a socket's may have 107 characters.
 mkdir -m 700 "$T/state" "$T/runtime"
@@ -95,7 +96,8 @@ manager=$!
 wait_for 60 sh -c "[ \$(wc -l <'$T/pids') = 2 ]"
 port=$(head -1 "$T/pids")
 for nth in first second; do
-	is "$(curl -s -o "$T/out" -w '%{http_code}' --max-time 60 "http://127.0.0.1:$port/healthz")" 200 "the $nth daemon serves the TCP socket that it was given" "$(cat "$T/lent.err")"
+	is "$(curl -s -o "$T/out" -w '%{http_code}' --max-time 60 "http://127.0.0.1:$port/healthz")" 200 \
+		"the $nth daemon serves the TCP socket that it was given" "$(cat "$T/lent.err")"
 	timeout 60 "$peakd" jobs --db "$T/lent.sock" >"$T/out" 2>&1
 	is $? 0 "the $nth daemon serves the Unix socket that it was given" "$(cat "$T/out")"
 	timeout 60 "$peakd" jobs --db "$T/lent.db" >"$T/out" 2>&1
@@ -109,7 +111,8 @@ is $? 0 "both daemons end with status 0" "$(cat "$T/lent.err")"
 # A daemon with a /tmp of its own, and somebody else's database.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	outside=$(mktemp -d /var/tmp/peakd-t.XXXXXX) # a private /tmp hides $T
-	XDG_RUNTIME_DIR=/nowhere unshare -m sh -c "mount -t tmpfs tmpfs /tmp && exec '$peakd' serve --listen none --db '$outside/private.db'" \
+	XDG_RUNTIME_DIR=/nowhere unshare -m sh \
+		-c "mount -t tmpfs tmpfs /tmp && exec '$peakd' serve --listen none --db '$outside/private.db'" \
 		2>"$T/private.err" &
 	private=$!
 	wait_for 60 grep -q serving "$T/private.err"
@@ -133,7 +136,8 @@ fi
 
 # The unit's rating by systemd, from 0 (closed) to 10.
 if command -v systemd-analyze >/dev/null; then
-	level=$(systemd-analyze security --offline=yes "$root/systemd/peakd.service" --no-pager 2>/dev/null | sed -n 's/.*exposure level for [^:]*: \([0-9.]*\).*/\1/p')
+	level=$(systemd-analyze security --offline=yes "$root/systemd/peakd.service" --no-pager 2>/dev/null |
+		sed -n 's/.*exposure level for [^:]*: \([0-9.]*\).*/\1/p')
 	awk "BEGIN { exit !(\"$level\" != \"\" && $level <= 1.5) }"
 	ok $? "systemd-analyze security rates the unit at most 1.5" "$level"
 else
@@ -145,5 +149,6 @@ named=$(grep -rhoE 'getenv\("PEAKD_[A-Z_]+"\)|"PEAKD_(CUDA_DRIVER|ROCM|HIP_RUNTI
 	"$root"/base "$root"/core "$root"/backends "$root"/daemon --include=*.c --include=*.cc | grep -o 'PEAKD_[A-Z_]*' | sort -u |
 	grep -v '^PEAKD_\(DB\|LOCK_SPACE\|COUNTERS_WORKER\)$')
 "$peakd" help serve >"$T/help"
-is "$(for v in $named; do grep -q "^  $v=" "$T/help" || echo "$v"; done)" "" "peakd help serve lists every variable that the daemon reads"
+is "$(for v in $named; do grep -q "^  $v=" "$T/help" || echo "$v"; done)" "" \
+	"peakd help serve lists every variable that the daemon reads"
 done_testing

@@ -75,7 +75,8 @@ load "$T/c.db" "$T/own.peak.md" own
 judge "$T/c.db" own
 is $? 1 "the barriers validator refuses a missing barrier"
 has "$(cat "$T/said")" "have the right outputs, but" "validate says that the outputs are right but a validator refuses"
-has "$(cat "$T/said")" "device:6: s is read here and written in line 5 without a barrier between" "the refusal names the lines that lack a barrier"
+has "$(cat "$T/said")" "device:6: s is read here and written in line 5 without a barrier between" \
+	"the refusal names the lines that lack a barrier"
 has "$(cat "$T/said")" "C[id.x] = 2.0 * s[at.x];" "the refusal shows the source line"
 is "$(rows "$T/c.db")" "barriers failed,outputs passed," "the refusing and the passing verdict are both recorded"
 is "$(sqlite3 "$T/c.db" "SELECT status FROM checkpoint")" failed "a checkpoint refused by a custom validator is failed"
@@ -87,7 +88,8 @@ sed -n '/^```hlsl$/,/^```$/p' "$T/own.peak.md" | sed '1d;$d' >"$T/region"
 jq -Rsc '{jsonrpc:"2.0",id:2,method:"tools/call",params:{name:"edit",arguments:{at:"s",region:"device",text:.,samples:1,wait_s:45}}}' <"$T/region" |
 	asked "$T/g.db" "$T/out"
 has "$(cat "$T/out")" "barriers: 1 finding; device:6: s is read here" "a custom validator refuses an edit"
-is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed "the refused edit is kept as a failed checkpoint"
+is "$(sqlite3 "$T/g.db" "SELECT status FROM checkpoint ORDER BY id DESC LIMIT 1")" failed \
+	"the refused edit is kept as a failed checkpoint"
 rm "$T/validators/barriers.py"
 say cuda-only "echo '{\"verdict\": \"skipped\", \"reason\": \"only for CUDA\"}'"
 load "$T/d.db" "$T/scale.peak.md" s
@@ -100,7 +102,8 @@ say cuda-only 'exit 7'
 load "$T/e.db" "$T/scale.peak.md" s
 judge "$T/e.db" s
 is $? 1 "validate fails when a custom validator breaks"
-has "$(cat "$T/said")" "cuda-only: the validator itself failed: it exited with status 7" "validate names the broken validator and its exit status"
+has "$(cat "$T/said")" "cuda-only: the validator itself failed: it exited with status 7" \
+	"validate names the broken validator and its exit status"
 is "$(rows "$T/e.db")" "cuda-only skipped,outputs passed," "a broken validator is recorded as skipped"
 is "$(sqlite3 "$T/e.db" "SELECT status FROM checkpoint")" draft "a broken validator leaves the checkpoint's status unchanged"
 chmod -x "$T/validators/cuda-only"
@@ -117,7 +120,8 @@ has "$(cat "$T/said")" "never.sh cannot be executed: Permission denied" "--valid
 chmod +x "$T/never.sh"
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" s --db "$T/h.db" >/dev/null
 timeout 60 "$peakd" validate s --validator "$T/never.sh" --device hlsl:0 --db "$T/h.db" >"$T/said" 2>&1
-is "$? $(grep -c "runs without it: \`peakd stop\`" "$T/said")" "1 1" "--validator refuses a daemon that does not know it" "$(cat "$T/said")"
+is "$? $(grep -c "runs without it: \`peakd stop\`" "$T/said")" "1 1" "--validator refuses a daemon that does not know it" \
+	"$(cat "$T/said")"
 timeout 60 "$peakd" stop --db "$T/h.db" >/dev/null
 timeout 60 "$peakd" validate s --validator "$T/never.sh" --device hlsl:0 --samples 1 --db "$T/h.db" >"$T/said" 2>&1
 is "$? $(grep -c "never: never" "$T/said")" "1 1" "--validator is asked by a daemon that is started for it" "$(cat "$T/said")"

@@ -43,8 +43,10 @@ is "$(status -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "the righ
 meta=$(curl -s --max-time 60 "$url/.well-known/oauth-protected-resource/mcp")
 is "$(echo "$meta" | jq -r .resource)" "$url/mcp" "the metadata name the endpoint by the client's address (RFC 9728 3.3)"
 is "$(echo "$meta" | jq -c .bearer_methods_supported)" '["header"]' "the metadata say that the token goes into a header"
-is "$(curl -s --max-time 60 "$url/.well-known/oauth-protected-resource" | jq -r .resource)" "$url/mcp" "the metadata are served at the root as well"
-is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 60 -H 'Host: evil.example' "$url/.well-known/oauth-protected-resource")" 421 \
+is "$(curl -s --max-time 60 "$url/.well-known/oauth-protected-resource" | jq -r .resource)" "$url/mcp" \
+	"the metadata are served at the root as well"
+is "$(curl -s -o /dev/null -w '%{http_code}' --max-time 60 -H 'Host: evil.example' "$url/.well-known/oauth-protected-resource")" \
+	421 \
 	"the metadata are refused to a foreign Host"
 is "$(status -H 'Host: peakd.example' -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "--allow-host accepts another Host"
 is "$(status -H 'Origin: https://ide.example' -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 \
@@ -116,7 +118,8 @@ if command -v openssl >/dev/null; then
 	url=https://127.0.0.1:${url##*:}
 	is "$(status --cacert "$T/cert.pem" "$url/mcp")" 401 "over TLS a request without the token is refused"
 	has "$(cat "$T/head")" "resource_metadata=\"$url/" "over TLS the challenge names metadata at https"
-	is "$(status --cacert "$T/cert.pem" -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 "over TLS the right token is accepted"
+	is "$(status --cacert "$T/cert.pem" -H 'Authorization: Bearer correct horse' "$url/mcp")" 200 \
+		"over TLS the right token is accepted"
 	has "$(cat "$T/body")" serverInfo "over TLS initialize is answered"
 	is "$(status "$url/mcp")" 000 "a client that does not trust the certificate cannot connect"
 	port=${url##*:}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# packaging/dist.py, on a small stand-in of a bundle: archives, MCPB package, container image and server.json hold together, and the MCPB
-# package's command speaks MCP. (make dist itself takes minutes.)
+# packaging/dist.py, on a small stand-in of a bundle: archives, MCPB package, container image and server.json hold together, and the
+# MCPB package's command speaks MCP. (make dist itself takes minutes.)
 . "$(dirname "$0")/../daemon/lib.sh"
 mkdir -p "$T/build/bundle/bin" "$T/content/usr/bin"
 printf '#!/bin/sh\nexec "%s" "$@"\n' "$peakd" >"$T/build/bundle/peakd"
@@ -30,8 +30,10 @@ is "$(jq '(.packages | length == 1 and (.[0] | .registryType == "mcpb" and (.ide
 	"version", "fileSha256", "runtimeHint", "transport", "runtimeArguments", "packageArguments", "environmentVariables"] == [])))
 	and .version == "9.8.7"' server.json)" true "server.json names the MCPB package as the registry's schema wants"
 mcpb=$(ls *.mcpb)
-is "$(jq -r '.packages[0].fileSha256' server.json)" "$(sha256sum "$mcpb" | cut -d' ' -f1)" "server.json has the hash of the MCPB package"
-is "$(jq -r '.packages[0].identifier' server.json)" "https://example.org/mcp/v9.8.7/$mcpb" "server.json has the address of the MCPB package"
+is "$(jq -r '.packages[0].fileSha256' server.json)" "$(sha256sum "$mcpb" | cut -d' ' -f1)" \
+	"server.json has the hash of the MCPB package"
+is "$(jq -r '.packages[0].identifier' server.json)" "https://example.org/mcp/v9.8.7/$mcpb" \
+	"server.json has the address of the MCPB package"
 python3 - "$mcpb" "$T/extension" <<'PY'
 import os, sys, zipfile
 with zipfile.ZipFile(sys.argv[1]) as z:
@@ -41,7 +43,8 @@ PY
 manifest=$T/extension/manifest.json
 is "$(jq -c '[.manifest_version, .name, .version, .server.type, .server.entry_point, .compatibility.platforms[0]]' "$manifest")" \
 	'["0.3","peakd","9.8.7","binary","peakd","linux"]' "the MCPB manifest has what its specification requires"
-command=$(jq -r --arg folder "$T/extension" '.server.mcp_config | [.command] + .args | map(gsub("\\$\\{__dirname\\}"; $folder)) | join(" ")' "$manifest")
+command=$(jq -r --arg folder "$T/extension" \
+	'.server.mcp_config | [.command] + .args | map(gsub("\\$\\{__dirname\\}"; $folder)) | join(" ")' "$manifest")
 printf '%s\n' "$HELLO" | PEAKD_DB="$T/e.db" timeout 60 $command >"$T/said" 2>"$T/err"
 has "$(cat "$T/said")" '"serverInfo"' "the MCPB package's command speaks MCP" "$(cat "$T/err")"
 

@@ -20,7 +20,8 @@ trap 'exit 1' INT TERM
 
 echo "fresh-debian: a minimal Debian 12 with make in $top"
 chmod 755 "$top" # the root folder of everybody inside
-debootstrap --variant=minbase --include=make bookworm "$top" ${MIRROR:+"$MIRROR"} >"$top.log" 2>&1 || { tail "$top.log" >&2; exit 1; }
+debootstrap --variant=minbase --include=make bookworm "$top" ${MIRROR:+"$MIRROR"} >"$top.log" 2>&1 ||
+	{ tail "$top.log" >&2; exit 1; }
 rm -f "$top.log"
 cp /etc/resolv.conf "$top/etc/resolv.conf"
 mount -t proc proc "$top/proc"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make install and uninstall: every file is where the Makefile says, systemd accepts the units, and the man pages and completions that are
-# written from peakd's help are right. The binary is a stand-in that starts the real one, so that nothing is built here.
+# make install and uninstall: every file is where the Makefile says, systemd accepts the units, and the man pages and completions
+# that are written from peakd's help are right. The binary is a stand-in that starts the real one, so that nothing is built here.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 top=$(mktemp -d "${TMPDIR:-/tmp}/install.XXXXXX") || exit 1
@@ -58,16 +58,20 @@ for verb in $verbs; do
 	grep -q "^.SS peakd $verb\>" "$top/peakd.1" || echo "peakd.1 lacks $verb"
 	"$top/build/peakd" help "$verb" | sed -n 's/^  --\([a-z0-9-]*\) .*/\1/p' >"$top/options"
 	sed -n "/^	$verb)/,/;;/p" "$prefix/share/zsh/site-functions/_peakd" | grep -o -e '--[a-z0-9-]*' | sort -u >"$top/zsh"
-	grep -o -- "from $verb' -l [a-z0-9-]* " "$prefix/share/fish/vendor_completions.d/peakd.fish" | sed 's/.* -l /--/; s/ $//' | sort -u >"$top/fish"
-	sed -n "/^	$verb)/,/;;/p" "$prefix/share/bash-completion/completions/peakd" | grep -o -e '--[a-z0-9-]*' | sort -u >"$top/bash"
-	sed -n "/^.SS peakd $verb /,/^.S[SH]/p; /^.SH OPTIONS OF EVERY VERB/,/^.SH VERBS/p" "$top/peakd.1" | grep -o -e '^--[a-z0-9-]*' | sort -u >"$top/man"
+	grep -o -- "from $verb' -l [a-z0-9-]* " "$prefix/share/fish/vendor_completions.d/peakd.fish" | sed 's/.* -l /--/; s/ $//' |
+		sort -u >"$top/fish"
+	sed -n "/^	$verb)/,/;;/p" "$prefix/share/bash-completion/completions/peakd" | grep -o -e '--[a-z0-9-]*' |
+		sort -u >"$top/bash"
+	sed -n "/^.SS peakd $verb /,/^.S[SH]/p; /^.SH OPTIONS OF EVERY VERB/,/^.SH VERBS/p" "$top/peakd.1" |
+		grep -o -e '^--[a-z0-9-]*' | sort -u >"$top/man"
 	for shell in zsh fish bash man; do
 		sed 's/^/--/' "$top/options" | sort -u | comm -23 - "$top/$shell" | sed "s/^/$shell lacks $verb /"
 	done
 done >"$top/out"
 [ ! -s "$top/out" ] && [ "$(echo "$verbs" | wc -l)" -gt 20 ]
 report $? 'every verb and option is in the man page and in the completions'
-for option in $("$top/build/peakd" help serve | sed -n 's/^  --\([a-z-]*\) .*/\1/p; s/^  \(PEAKD_[A-Z_]*\)=.*/\1/p' | grep -v '^\(config\|help\)$'); do
+for option in $("$top/build/peakd" help serve | sed -n 's/^  --\([a-z-]*\) .*/\1/p; s/^  \(PEAKD_[A-Z_]*\)=.*/\1/p' |
+	grep -v '^\(config\|help\)$'); do
 	grep -q "^$option = " "$top/peakd.conf.5" || echo "peakd.conf.5 lacks $option"
 done >"$top/out"
 [ ! -s "$top/out" ]
@@ -83,7 +87,8 @@ else
 fi
 completed() # completed WORDS…: what bash offers for the last word
 {
-	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _peakd; printf "%s\n" "${COMPREPLY[@]}"' bash \
+	bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _peakd; printf "%s\n" "${COMPREPLY[@]}"' \
+		bash \
 		"$prefix/share/bash-completion/completions/peakd" "$@" 2>&1
 }
 {
@@ -112,7 +117,8 @@ fi
 echo '# mine' >>"$top/root/etc/peakd/peakd.conf"
 install_to install "DESTDIR=$top/root" && grep -qx '# mine' "$top/root/etc/peakd/peakd.conf"
 report $? 'make install keeps settings that somebody changed'
-install_to uninstall "DESTDIR=$top/root" && grep -qx '# mine' "$top/root/etc/peakd/peakd.conf" && cp systemd/peakd.conf "$top/root/etc/peakd/peakd.conf"
+install_to uninstall "DESTDIR=$top/root" && grep -qx '# mine' "$top/root/etc/peakd/peakd.conf" &&
+	cp systemd/peakd.conf "$top/root/etc/peakd/peakd.conf"
 report $? 'make uninstall keeps settings that somebody changed'
 install_to uninstall "DESTDIR=$top/root" && find "$top/root" -type f >"$top/out" && [ ! -s "$top/out" ]
 report $? 'make uninstall leaves no file'

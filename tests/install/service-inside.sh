@@ -59,17 +59,21 @@ closed() # what systemd could not apply it leaves out silently, so the process i
 }
 check "the daemon has a filter of system calls, no capabilities, no devices and no /proc/meminfo" closed
 check "a verb of root finds the service's socket at once" timeout 10 peakd jobs --db $db
-check "the service's workers close their sandbox" sh -c "peakd devices --db $db --json >/tmp/devices && cat /tmp/devices && ! grep -qi 'landlock\|seccomp\|OFF by' /tmp/devices"
-check "the service validates and tunes a kernel" timeout 100 peakd run /shared/scale.peak.md --device hlsl:0 --samples 2 --budget 2 --db $db
+check "the service's workers close their sandbox" sh \
+	-c "peakd devices --db $db --json >/tmp/devices && cat /tmp/devices && ! grep -qi 'landlock\|seccomp\|OFF by' /tmp/devices"
+check "the service validates and tunes a kernel" timeout 100 peakd run /shared/scale.peak.md --device hlsl:0 --samples 2 \
+	--budget 2 --db $db
 useradd -m -G peakd member
 useradd -m stranger
-check "a user who may not see the database is refused at once" sh -c "! timeout 10 setpriv --reuid stranger --regid stranger --init-groups peakd jobs --db $db; [ \$? != 124 ]"
+check "a user who may not see the database is refused at once" sh \
+	-c "! timeout 10 setpriv --reuid stranger --regid stranger --init-groups peakd jobs --db $db; [ \$? != 124 ]"
 check "systemctl reload is answered" sh -c 'systemctl reload peakd.service && systemctl is-active peakd.service'
 
 # The lock of a device reaches past PrivateTmp and PrivateUsers, to daemons outside the service.
 lock()
 {
-	uuid=$(peakd devices --db $db --json | jq -r '.devices[] | select(.id == "hlsl:0") | if .shares_cpu then .uuid else .uuid[7:39] end')
+	uuid=$(peakd devices --db $db --json | jq \
+		-r '.devices[] | select(.id == "hlsl:0") | if .shares_cpu then .uuid else .uuid[7:39] end')
 	python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_UNIX)
 while True:
@@ -95,7 +99,7 @@ time.sleep(1000)' "$uuid" &
 }
 check "the service waits for a device that a process outside of it uses" lock
 
-# --- ending ------------------------------------------------------------------------------------------------------------------------
+# --- ending ---------------------------------------------------------------------------------------------------------------------
 quick_stop()
 {
 	before=$(date +%s)
@@ -104,13 +108,16 @@ quick_stop()
 	[ $(($(date +%s) - before)) -le 6 ] && [ "$(property Result)" = success ]
 }
 check "systemctl stop ends the service in order" quick_stop
-check "a verb of root does not start a daemon on the service's database" sh -c "peakd jobs --db $db 2>&1 | grep 'systemctl start peakd'"
+check "a verb of root does not start a daemon on the service's database" sh \
+	-c "peakd jobs --db $db 2>&1 | grep 'systemctl start peakd'"
 
-# --- socket activation -------------------------------------------------------------------------------------------------------------
+# --- socket activation ----------------------------------------------------------------------------------------------------------
 check "the sockets start without the service" sh -c 'systemctl start peakd.socket && ! systemctl is-active peakd.service'
-check "a member of the group peakd starts the service through its socket" timeout 30 setpriv --reuid member --regid member --init-groups peakd jobs --db /run/peakd.sock
+check "a member of the group peakd starts the service through its socket" timeout 30 setpriv --reuid member --regid member \
+	--init-groups peakd jobs --db /run/peakd.sock
 check "a member's agent speaks MCP through the socket" sh -c "printf '%s\n' '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | timeout 30 setpriv --reuid member --regid member --init-groups peakd stdio --db /run/peakd.sock | grep -q '\"id\":1'"
-check "another user may not use the socket" sh -c '! timeout 10 setpriv --reuid stranger --regid stranger --init-groups peakd jobs --db /run/peakd.sock'
+check "another user may not use the socket" sh \
+	-c '! timeout 10 setpriv --reuid stranger --regid stranger --init-groups peakd jobs --db /run/peakd.sock'
 restarts()
 {
 	(
@@ -128,9 +135,10 @@ restarts()
 	[ "$(grep -c one /tmp/curls)" -ge 3 ] && ! grep -q curl /tmp/curls
 }
 check "three restarts refuse no HTTP connection" restarts
-check "the socket is still there after a stop" sh -c 'systemctl stop peakd.service; test -S /run/peakd.sock && systemctl is-active peakd.socket'
+check "the socket is still there after a stop" sh \
+	-c 'systemctl stop peakd.service; test -S /run/peakd.sock && systemctl is-active peakd.socket'
 
-# --- settings, credentials, watchdog -----------------------------------------------------------------------------------------------
+# --- settings, credentials, watchdog --------------------------------------------------------------------------------------------
 echo 'lissten = 1' >>/etc/peakd/peakd.conf
 check "a mistake in peakd.conf is told with its line" sh -c '! systemctl start peakd.service; journalctl -q -o cat -u peakd.service --no-pager | grep "peakd.conf:[0-9]*: there is no setting .lissten."'
 sed -i 's/^lissten.*/read-only = yes/' /etc/peakd/peakd.conf
@@ -145,7 +153,8 @@ answers()
 {
 	systemctl start peakd.service || return 1
 	without=$(curl -s -o /dev/null -w '%{http_code}' -X POST --max-time 20 http://127.0.0.1:7325/mcp)
-	with=$(curl -s -o /dev/null -w '%{http_code}' -X POST --max-time 20 -H 'Authorization: Bearer secret' http://127.0.0.1:7325/mcp)
+	with=$(curl -s -o /dev/null -w '%{http_code}' -X POST --max-time 20 -H 'Authorization: Bearer secret' \
+		http://127.0.0.1:7325/mcp)
 	echo "without $without, with $with"
 	[ "$without" = 401 ] && [ "$with" != 401 ]
 }
@@ -173,7 +182,7 @@ watchdog()
 check "the watchdog restarts a daemon that hangs, and no other" watchdog
 check "a worker that runs out of memory does not end the service" [ "$(property OOMPolicy)" = continue ]
 
-# --- removal -----------------------------------------------------------------------------------------------------------------------
+# --- removal --------------------------------------------------------------------------------------------------------------------
 check "the package is removed, and its service ends" sh -c 'dpkg -r peakd && ! systemctl is-active -q peakd.service peakd.socket'
 check "removing keeps the settings" test -e /etc/peakd/peakd.conf
 rm -rf /etc/peakd/token /etc/systemd/system/peakd.service.d

@@ -34,7 +34,8 @@ for era in modern legacy auto; do
 		where="inspector, $to, $era"
 		target=("$SERVER_URL" --transport http)
 		[ $to = stdio ] && target=("$SERVER" --stdio)
-		check "$where: lists tools" '"greet"' mcp-inspector --cli "${target[@]}" --protocol-era $era --method tools/list --strict
+		check "$where: lists tools" '"greet"' mcp-inspector --cli "${target[@]}" --protocol-era $era --method tools/list \
+			--strict
 		check "$where: calls a tool" 'Hello, World!' mcp-inspector --cli "${target[@]}" --protocol-era $era \
 			--method tools/call --tool-name greet --tool-arg name=World
 		check "$where: reads a resource" 'static text resource' mcp-inspector --cli "${target[@]}" --protocol-era $era \

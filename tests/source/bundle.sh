@@ -2,8 +2,8 @@
 # Makes one relocatable folder of a peakd binary: the program, the shared libraries that a bare machine may lack, its data and a
 # launcher. `make bundle` calls it:
 #   bundle.sh PEAKD FOLDER      PEAKD was linked with the rpath $ORIGIN/../lib; FOLDER is replaced
-# Left out on purpose: the C library and its loader, which must match the machine's kernel and driver, and the libraries of GPU vendors,
-# which peakd finds itself.
+# Left out on purpose: the C library and its loader, which must match the machine's kernel and driver, and the libraries of GPU
+# vendors, which peakd finds itself.
 set -eu
 peakd=$1
 folder=$2
@@ -17,7 +17,8 @@ strip "$folder/bin/peakd"
 # The C library's own parts are recognised by their names; all come from one package.
 ldd "$peakd" | sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) .*/\1 \2/p' | while read -r name file; do
 	case $name in
-	libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.* | libanl.so.* | ld-linux*) ;;
+	libc.so.* | libm.so.* | libdl.so.* | libpthread.so.* | librt.so.* | libresolv.so.* | libutil.so.* | libanl.so.* | \
+		ld-linux*) ;;
 	libcuda* | libnv* | libhip* | libhsa* | libamd* | libvulkan*) ;;
 	*) cp -L "$file" "$folder/lib/$name" ;;
 	esac
@@ -33,7 +34,8 @@ chmod 644 "$folder"/lib/*
 done)
 
 # The newest version of the C library that a file in the folder needs.
-needed=$(objdump -T "$folder"/bin/peakd "$folder"/lib/* | sed -n 's/.*(\{0,1\}GLIBC_\(2\.[0-9]*\).*/\1/p' | sort -t. -k2n -u | tail -1)
+needed=$(objdump -T "$folder"/bin/peakd "$folder"/lib/* | sed -n 's/.*(\{0,1\}GLIBC_\(2\.[0-9]*\).*/\1/p' | sort -t. -k2n -u |
+	tail -1)
 sed "s/@NEEDED@/$needed/" >"$folder/peakd" <<'LAUNCHER'
 #!/bin/sh
 # peakd from this folder, wherever it lies: no root, no packages. The libraries beside it are found by the program itself.

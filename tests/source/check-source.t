@@ -55,7 +55,8 @@ includes() # file header part-of-message what
 fresh
 check
 report $? 'a clean tree passes'
-plant core/judge/g.c '#include "core/record/f.h"' '#include "core/judge/g.h"' '#include "backends/wire/plan.h"' '#include "base/a.h"'
+plant core/judge/g.c '#include "core/record/f.h"' '#include "core/judge/g.h"' '#include "backends/wire/plan.h"' \
+	'#include "base/a.h"'
 plant daemon/h.c '#include "mcp/b.h"' '#include "core/jobs/engine.h"' '#include "backends/worker/worker.h"' '#include <jansson.h>'
 plant backends/cuda/d.c '#include <cuda.h>' '#include "backends/c.h"'
 plant core/jobs/engine.c '#include "core/judge/g.h"'
@@ -88,7 +89,8 @@ refused 'base/a.c:3: a function of 101 lines' 'a function of 101 lines is refuse
 plant base/a.c "$(lines 700)"
 refused 'base/a.c:1: 701 lines' 'a file of 701 lines is refused'
 plant base/a.c "$(lines 500)"
-if check && grep -q 'base/a.c:1: warning: 501 lines' "$top/out"; then report 0 'a file of 501 lines only gets a warning'; else report 1 'a file of 501 lines only gets a warning'; fi
+if check && grep -q 'base/a.c:1: warning: 501 lines' "$top/out"; then \
+	report 0 'a file of 501 lines only gets a warning'; else report 1 'a file of 501 lines only gets a warning'; fi
 fresh
 
 wide="$(printf "x = y; /* %0118d" 0)"
@@ -97,6 +99,9 @@ check
 report $? 'a line of 132 columns passes'
 plant base/a.c "	$wide */;"
 refused 'base/a.c:2: 140 columns' 'a line of 140 columns, of which a tab is eight, is refused'
+
+plant bench/a.py "$(printf 'x = "%0130d"' 0)" "$(printf 'x = 1  # %0130d' 0)"
+refused 'bench/a.py:3: 139 columns' 'a wide line of Python is refused, unless one text makes it wide'
 
 plant base/a.c 'static void f(int a, int b, int c, int d, int e,' '              void (*f)(int, int), int g)' '{' '}'
 check

@@ -11,8 +11,8 @@ build='gcc g++ make pkg-config libmicrohttpd-dev libjansson-dev libcurl4-openssl
 run='libvulkan1 mesa-vulkan-drivers ca-certificates'
 tests='perl python3 sqlite3 curl jq openssl procps clang clang-format clang-tidy libclang-rt-14-dev node=nodejs npm=npm'
 
-# Optional, installed only when it is named: AMD's compiler and runtime, and a newer clang that knows newer architectures; tests of the
-# HIP backend that need them are skipped without.
+# Optional, installed only when it is named: AMD's compiler and runtime, and a newer clang that knows newer architectures; tests of
+# the HIP backend that need them are skipped without.
 hip='libamdhip64-5 libamd-comgr2 clang-19 lld-19'
 
 # Optional: what the oracle of imported problems runs (docs/import.md); its tests are skipped without.

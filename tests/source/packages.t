@@ -44,7 +44,8 @@ report $? 'without missing packages nothing is printed or installed'
 
 machine jq
 tool npm 'echo 10'
-run install "$top/log" build run tests && [ "$(grep -c . "$top/out")" = 1 ] && grep -q 'installing 1 Debian packages.*: jq$' "$top/out"
+run install "$top/log" build run tests && [ "$(grep -c . "$top/out")" = 1 ] &&
+	grep -q 'installing 1 Debian packages.*: jq$' "$top/out"
 report $? 'packages to install are announced in one line'
 grep -q 'apt-get' "$top/out" && grep -q 'install jq$' "$top/apt" && grep -q 'update' "$top/apt"
 report $? 'only the missing package is installed, after apt-get update'

@@ -1,5 +1,5 @@
-"""A stand-in for a model that solves bench.t's problems: right kernels, wrong ones, one that is right once it is told what is wrong, and a
-faster one. FOLDER/asked gets a line for each question; while FOLDER/hold exists, answers wait."""
+"""A stand-in for a model that solves bench.t's problems: right kernels, wrong ones, one that is right once it is told what is
+wrong, and a faster one. FOLDER/asked gets a line for each question; while FOLDER/hold exists, answers wait."""
 import json
 import os
 import sys

@@ -1,5 +1,5 @@
-"""Whether JSON fits a JSON Schema, for the few words that the schema beside this file uses: fits.py SCHEMA FILE. What the words cannot
-say of a solution stands in main()."""
+"""Whether JSON fits a JSON Schema, for the few words that the schema beside this file uses: fits.py SCHEMA FILE. What the words
+cannot say of a solution stands in main()."""
 import json
 import re
 import sys

@@ -1,4 +1,5 @@
-"""A stand-in for a model that writes the first kernel of import.t's problem: FILE.device answers device steps, FILE.host host steps."""
+"""A stand-in for a model that writes the first kernel of import.t's problem: FILE.device answers device steps, FILE.host host
+steps."""
 import json
 import os
 import sys

@@ -1,5 +1,5 @@
-"""What people write besides KernelBench: halves that a CPU cannot multiply, arguments by name, lists of tensors, a GPU by name, and outputs in a
-dictionary that holds more than tensors."""
+"""What people write besides KernelBench: halves that a CPU cannot multiply, arguments by name, lists of tensors, a GPU by name, and
+outputs in a dictionary that holds more than tensors."""
 import torch
 
 
