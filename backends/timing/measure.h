@@ -32,7 +32,8 @@ int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, co
 /* Each pair is one sample of A and one of B, in alternating order, so that drift meets both; with `unreset` one is HOT
  * and the other UNRESET. Looks at ever larger
  * numbers of pairs, from min_pairs on, and ends when the verdict is clear and the interval as narrow as requested, at
- * max_pairs, or after cap_ns; a busy machine has eight times as long for the second pair. With fewer than min_pairs undisturbed pairs the verdict is unclear. */
+ * max_pairs, or after cap_ns (eight times as long for the second pair: the machine may be busy).
+ * With fewer than min_pairs undisturbed pairs the verdict is unclear. */
 int measure_pair(const struct measure_run *a, const struct measure_run *b, struct gpu_monitor *monitor, const struct wire_pair *m,
 		 struct wire_paired *ret_paired, struct err *e);
 /* Executes warm and without pause, for at least min_ns between two steps of the device's energy counter (it moves every
