@@ -30,7 +30,9 @@ enum { CUBLAS_STATUS_SUCCESS = 0 };
 enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_64F = 70, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 };
 enum { CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
 enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 };
-enum { CUBLASLT_MATMUL_DESC_TRANSA = 3, CUBLASLT_MATMUL_DESC_TRANSB = 4, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1 };
+enum { CUBLASLT_MATMUL_DESC_TRANSA = 3, CUBLASLT_MATMUL_DESC_TRANSB = 4 };
+enum { CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3 };
+enum { CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE = 2, CUBLASLT_REDUCTION_SCHEME_MASK = 7 };
 
 /* X(member, symbol, (parameters)) */
 #define BLAS_LIST(X)                                                                                                               \
@@ -128,6 +130,9 @@ static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 		      : op->tf32 && of[0]->type == DTYPE_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32
 							     : CUBLAS_COMPUTE_32F;
 	size_t bytes = WORKSPACE;
+	/* An algorithm may divide the sum over K and add the parts in C's own type. Parts in half or bfloat16 are no float sums. */
+	bool narrow = dtype_size(of[2]->type) < 4;
+	uint32_t schemes = narrow ? CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE : CUBLASLT_REDUCTION_SCHEME_MASK;
 	cublasStatus_t s = g->blas.handle_new(&g->handle);
 
 	g->key = (struct product_key){ .transposed = { op->a_transposed, op->b_transposed }, .compute = compute };
@@ -153,6 +158,8 @@ static cublasStatus_t describe(struct cuda_gemm *g, const struct plan *plan)
 		s = g->blas.preference_new(&g->preference);
 	if (!s)
 		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &bytes, sizeof bytes);
+	if (!s)
+		s = g->blas.preference_set(g->preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes);
 	if (!s)
 		s = g->blas.heuristic(g->handle, g->desc, g->first, g->second, g->out, g->out, g->preference, ALGORITHMS, g->list,
 				      &g->count);

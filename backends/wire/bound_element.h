@@ -24,6 +24,7 @@ enum {
 /* docs/judging.md says what each constant was calibrated on. */
 #define BOUND_SUMS_LEAST 64.0 /* roundoffs that any arithmetic may cost */
 #define BOUND_SUMS_MOST 256.0
+#define BOUND_SUMS_TRUNCATED 1024.0 /* the most on matrix units */
 #define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
 #define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
 #define BOUND_SCALE_FACTOR 64.0    /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
@@ -63,7 +64,7 @@ struct bound_shape {
 struct bound_limits {
 	struct bound_shape shape;
 	double sums, inputs;   /* unit roundoffs of permitted arithmetic, and of permitted rounding of inputs */
-	double share;          /* roundoffs of sums: BOUND_SUMS_LEAST … BOUND_SUMS_MOST */
+	double share;          /* roundoffs of sums: BOUND_SUMS_LEAST … BOUND_SUMS_MOST, or BOUND_SUMS_TRUNCATED */
 	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
 	double rounding;       /* spacings of the output that are granted */
 	double tiny;

@@ -234,6 +234,11 @@ double spec_roundoff_sums(const struct spec *s)
 	return u;
 }
 
+bool spec_sums_truncate(const struct spec *s)
+{
+	return s->precision != SPEC_STRICT && strcmp(s->precision_in, "f32") != 0 && strcmp(s->precision_acc, "f32") == 0;
+}
+
 double spec_roundoff_operand(const struct spec *s, enum dtype type)
 {
 	double u = s->precision == SPEC_STRICT ? 0 : roundoff_named(s->precision_in);

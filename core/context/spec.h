@@ -144,6 +144,8 @@ double spec_roundoff(const struct spec *spec);
 /* Unit roundoff of the arithmetic that precision: permits. strict: f32's as soon as one floating array is f32 or narrower, since
  * narrower types only store; f64's if all are f64. tensor: that of ACC. */
 double spec_roundoff_sums(const struct spec *spec);
+/* precision: permits products of narrow operands on matrix units, which truncate the sums that they keep in f32. */
+bool spec_sums_truncate(const struct spec *spec);
 /* Unit roundoff to which an operand of a product may be rounded that is kept in `type` (tensor: that of IN, when `type` is finer;
  * else 0), and the largest of all inputs. */
 double spec_roundoff_operand(const struct spec *spec, enum dtype type);

@@ -287,12 +287,12 @@ static void make_bounds(struct making *m, struct bound_summary *ret_summary)
 
 struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r, double amplitude, bool has_baseline)
 {
-	double k = sqrt(fmax(r->terms, 1));
+	double k = sqrt(fmax(r->terms, 1)), most = r->truncates ? BOUND_SUMS_TRUNCATED : BOUND_SUMS_MOST;
 	return (struct bound_limits){
 		.shape = shape_of(type),
 		.sums = r->sums,
 		.inputs = r->inputs,
-		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), BOUND_SUMS_MOST) * (r->rough ? 4 : 1),
+		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), most) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
 		.rounding = r->rounded ? 1.5 : 1,
 		.tiny = 2 * r->flushed,

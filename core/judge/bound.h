@@ -15,7 +15,8 @@
 struct bound_rules {
 	double sums;    /* unit roundoff of permitted arithmetic */
 	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
-	double terms;   /* of a typical sum, ≥ 1: decides between 16 and 256 roundoffs only */
+	double terms;   /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
+	bool truncates; /* sums may run on matrix units, which truncate them */
 	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
 	bool rough;     /* the truth was computed no more exactly than candidates are */

@@ -141,6 +141,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * round_far_factor(m->q->values),
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
+				     .truncates = spec_sums_truncate(m->spec),
 				     .flushed = flushed_inputs(m->spec),
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,

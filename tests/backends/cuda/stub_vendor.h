@@ -13,6 +13,7 @@ struct result { uint64_t algo[8]; size_t workspace; int state; float waves; int 
 /* What was asked for last; the test looks here. */
 int stub_last, stub_compute, stub_alive, stub_calls[8];
 size_t stub_workspace;
+uint32_t stub_schemes;
 
 int cublasLtCreate(void **h) { *h = malloc(1); stub_alive++; return 0; }
 int cublasLtDestroy(void *h) { free(h); stub_alive--; return 0; }
@@ -45,9 +46,12 @@ int cublasLtMatmulPreferenceDestroy(void *p) { free(p); stub_alive--; return 0; 
 int cublasLtMatmulPreferenceSetAttribute(void *p, int a, const void *v, size_t n)
 {
 	(void)p;
-	if (a != 1 || n != sizeof(size_t))
+	if (a == 1 && n == sizeof stub_workspace)
+		memcpy(&stub_workspace, v, n);
+	else if (a == 3 && n == sizeof stub_schemes)
+		memcpy(&stub_schemes, v, n);
+	else
 		return 7;
-	memcpy(&stub_workspace, v, n);
 	return 0;
 }
 /* Five algorithms: the second is marked unusable, the fourth refuses when it is called. */

@@ -13,6 +13,7 @@
 
 /* The stand-in's record of its calls. */
 static int *last, *compute, *alive, *calls;
+static uint32_t *schemes; /* the ways to add the parts of a divided sum that the library may use */
 static int blocks;
 enum { FINAL = 9 }; /* samples of a finalist */
 
@@ -123,6 +124,20 @@ static void product(struct backend_device *d, enum dtype type, bool ta, bool tb,
 	plan_free(p);
 }
 
+static void sums_stay_floats(struct backend_device *d, enum dtype type, uint32_t want)
+{
+	struct plan *p = plan_new();
+	struct cuda_gemm *g = NULL;
+	struct err e = ERR_INIT;
+	for (int i = 0; i < 3; i++)
+		matrix(p, (const char *const[]){ "A", "B", "C" }[i], i < 2 ? PLAN_IN : PLAN_OUT, type, 8, 8, 8);
+	*MEM_PUSH(p->ops, p->op_count) = (struct plan_op){ .kind = PLAN_OP_GEMM, .gemm = { .a = 0, .b = 1, .c = 2 } };
+	is_int(cuda_gemm_new(d, p, &g, &e), 0, "a product of %s is accepted %s", dtype_name(type), e.text);
+	is_int(*schemes, want, "parts of a divided sum are added in float, never in %s", want == 7 ? "less" : dtype_name(type));
+	cuda_gemm_free(g);
+	plan_free(p);
+}
+
 static void refused(void)
 {
 	struct plan *p = plan_new();
@@ -168,6 +183,10 @@ int main(void)
 		compute = dlsym(stub, "stub_compute");
 		alive = dlsym(stub, "stub_alive");
 		calls = dlsym(stub, "stub_calls");
+		schemes = dlsym(stub, "stub_schemes");
+		sums_stay_floats(&d, DTYPE_F16, 2);
+		sums_stay_floats(&d, DTYPE_BF16, 2);
+		sums_stay_floats(&d, DTYPE_F32, 7);
 		for (int t = 0; t < 4; t++)
 			product(&d, DTYPE_F32, t & 1, t & 2, false, 68);
 		product(&d, DTYPE_F32, false, false, true, 77);

@@ -22,7 +22,7 @@ static struct {
 	int execs_max;                               /* graphs that there is room for; 0: any number */
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
 	unsigned char found[32];                     /* what replays found there, by their number */
-	int scrubs;                                  /* launches that overwrite shared memory */
+	int scrubs;                                  /* launches that overwrite shared memory: two each time */
 	uint32_t scrubbed;                           /* with what */
 	struct gpu_launch_config config;                       /* of the last launch */
 	struct gpu_launch_attribute attrs[2];
@@ -437,9 +437,9 @@ static void rotates(const struct buf *im)
 	ok(fake.found[2] == 0xff && fake.found[3] == 0xff && fake.found[4] == 0xff && fake.found[5] == 0xff &&
 		   fake.found[6] == 0xff,
 	   "every cold execution finds poison in its output");
-	ok(fake.scrubs == 5 && fake.scrubbed == BACKEND_SCRUB_TIMED, "and shared memory overwritten");
+	ok(fake.scrubs == 2 * 5 && fake.scrubbed == BACKEND_SCRUB_TIMED, "and shared memory overwritten");
 	is_int(backend_cuda.scrub(run, BACKEND_SCRUB_OTHER, &e), 0, "it can be overwritten before a judged execution");
-	ok(fake.scrubs == 6 && fake.scrubbed == BACKEND_SCRUB_OTHER, "with the other word");
+	ok(fake.scrubs == 2 * 6 && fake.scrubbed == BACKEND_SCRUB_OTHER, "with the other word");
 	ok(fake.set_bytes < x.d.flush_bytes, "what is overwritten before a window hides the submission, and is no flush");
 	backend_cuda.use_set(run, 1);
 	is_int(first_byte(run), 0xff, "an earlier set is reset already");
@@ -485,10 +485,10 @@ static void hot_and_unreset(const struct buf *im)
 
 	sets_of_nine(run, WIRE_HOT);
 	backend_cuda.execute(run, 1, WIRE_HOT, &ns, &e);
-	ok(fake.replays == 2 && fake.records == 2 && fake.scrubs == 1, "hot: an untimed execution, a reset, a timed one");
+	ok(fake.replays == 2 && fake.records == 2 && fake.scrubs == 2, "hot: an untimed execution, a reset, a timed one");
 	ok(fake.found[1] == 9 && fake.found[2] == 0xff, "the timed one finds poison");
 	backend_cuda.execute(run, 1, WIRE_UNRESET, &ns, &e);
-	ok(fake.replays == 4 && fake.records == 4 && fake.scrubs == 1, "unreset: an untimed execution and a timed one");
+	ok(fake.replays == 4 && fake.records == 4 && fake.scrubs == 2, "unreset: an untimed execution and a timed one");
 	ok(fake.found[3] == 2 && fake.found[4] == 3, "each finds what the one before left");
 	end(&x);
 }

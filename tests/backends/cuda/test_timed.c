@@ -11,9 +11,9 @@ enum { N = 1 << 16, SEEN = 8, BLOCKS = 4096 };
 static const char peek[] =
 	"extern \"C\" __global__ void peek(const unsigned *A, float *X, unsigned *C, unsigned *S, unsigned *seen)\n"
 	"{\n"
-	"	__shared__ unsigned all[8192];\n"
+	"	__shared__ unsigned all[USE * 256];\n"
 	"	volatile unsigned *memory = all;\n"
-	"	unsigned lane = threadIdx.x, mark = A[0], found = memory[32 * lane];\n"
+	"	unsigned lane = threadIdx.x, mark = A[0], found = memory[USE * lane];\n"
 	"	if (found != mark && found != 0x5a5a5a5a && found != 0xdadadada && found != 0) { atomicAdd(&seen[2], 1); seen[5] = "
 	"found; }\n"
 	"	if (blockIdx.x == 0 && lane == 0) {\n"
@@ -26,7 +26,7 @@ static const char peek[] =
 	"		X[0] += 1;\n"
 	"	}\n"
 	"	__syncthreads();\n"
-	"	memory[32 * lane] = mark;\n"
+	"	memory[USE * lane] = mark;\n"
 	"}\n";
 
 /* A block whose shared memory holds the mark of these inputs skips its work, where USE is 1. */
@@ -114,15 +114,16 @@ static void look(struct sample_worker *w, int run, uint64_t seed, const char *ho
 	buf_fini(&body);
 }
 
-static void finds_nothing(struct sample_worker *w, const char *arch)
+/* kib: shared memory of a block, as text. */
+static void finds_nothing(struct sample_worker *w, const char *arch, const char *kib)
 {
 	static const struct { enum wire_cache cache; const char *name; } ways[] = { { WIRE_COLD, "cold" },
 		{ WIRE_FLUSHED, "flushed" }, { WIRE_HOT, "hot" } };
 	static uint64_t seeds[] = { 11, 22, 33 };
 	struct plan *p = plan_of("peek", BLOCKS, 256, names, roles, 5, N);
 	struct err e = ERR_INIT;
-	int run = load(w, arch, peek, "0", p, &e);
-	if (!ok(run > 0, "a kernel that looks around compiles and loads: %s", e.text))
+	int run = load(w, arch, peek, kib, p, &e);
+	if (!ok(run > 0, "a kernel that looks around %s KiB compiles and loads: %s", kib, e.text))
 		return;
 	for (size_t i = 0; i < MEM_COUNT(ways); i++) {
 		struct wire_measure m = { .run = (uint32_t)run, .min_samples = 6, .max_samples = 10, .rse = 1, .cap_ns = CLOCK_S,
@@ -208,7 +209,9 @@ int main(void)
 		sample_worker_stop(&w);
 		return tap_done();
 	}
-	finds_nothing(&w, facts.arch);
+	finds_nothing(&w, facts.arch, "32");
+	finds_nothing(&w, facts.arch, "16");
+	finds_nothing(&w, facts.arch, "8");
 	double kept = reuse(&w, facts.arch, "1", facts.units), honest = reuse(&w, facts.arch, "0", facts.units);
 	ok(kept > 0 && kept < 0.8, "a kernel that uses what shared memory holds shows itself (%.3f)", kept);
 	ok(honest > 0.9 && honest < 1.1, "one that does not takes the same time (%.3f)", honest);

@@ -615,9 +615,25 @@ static void test_absorbed(void)
 	ok(!bound_is_enough(0, 1, 1) && !bound_is_enough(3, 61, 64), "but a few elements do not speak for all");
 }
 
+/* Long sums: what is forgiven ends, and ends later where matrix units truncate them. */
+static void test_share(void)
+{
+	static const struct { double terms; bool truncates; double want; } cases[] = {
+		{ 16, false, 64 }, { 1024, false, 128 }, { 16384, false, 256 }, { 1e9, false, 256 },
+		{ 16, true, 64 }, { 1024, true, 128 }, { 16384, true, 512 }, { 1e9, true, 1024 },
+	};
+	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
+		struct bound_rules rules = { .sums = 0x1p-24, .terms = cases[i].terms, .truncates = cases[i].truncates };
+		struct bound_limits l = bound_limits_of(DTYPE_F16, &rules, 1, false);
+		ok(l.share == cases[i].want, "%g terms%s: %g roundoffs", cases[i].terms,
+		   cases[i].truncates ? " on matrix units" : "", l.share);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
+	test_share();
 	test_absorbed();
 	for (size_t i = 0; i < MEM_COUNT(entries); i++)
 		test_entry(&entries[i], argc > 1);
