@@ -84,9 +84,11 @@ jq -e --arg id "$device" '.devices[] | select(.id == $id)' "$T/devices" >/dev/nu
 uuid=$(jq -r --arg id "$device" '.devices[] | select(.id == $id) | .uuid' "$T/devices")
 cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1 | cut -c 1-54)
 is "$uuid" "$device@${cpu:-$(uname -m)}" "the devices of a partition count as one if their CPU is the same"
-# Messages below a kilobyte: Slurm's forwarding adds 40 ms to larger ones.
+# lavapipe ends a shader's loops after 65,535 passes, so that each pass of the slow kernel has much to do. Messages below a kilobyte:
+# Slurm's forwarding adds 40 ms to larger ones.
 small_context | sed 's/4096/64/' >"$T/scale.peak.md"
-sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = A[id.x]; for (uint i = 0; i < 20000; i++) for (uint j = 0; j < 40; j++) x = 2.0 * A[id.x] - x; C[id.x] = 2.0 * x; }/' \
+sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = 0; for (uint i = 0; i < 60000; i++) { WORK } C[id.x] = 2.0 * A[id.x] + (x > 3.0 ? x : 0.0); }/
+s/^```macros/&\n#define S x = sin(x + A[id.x]);\n#define WORK S S S S S S S S S S S S S S S S/' \
 	"$T/scale.peak.md" >"$T/slow.peak.md"
 for name in scale slow; do "$peakd" workflow create "$T/$name.peak.md" $name --db "$db" >"$T/out" 2>&1; done
 "$peakd" validate scale --device "$device" --db "$db" >"$T/out" 2>&1
@@ -99,15 +101,19 @@ is "$(squeue --noheader --format=%j | sort -u)" peakd "jobs rest for a minute, f
 has "$(cat "$T/out")" "at most N allocations at once (1 to 64)" "a number of jobs has a bound"
 
 # --- what is lost ---------------------------------------------------------------------------------------------------------------
-# Runs a verb, and a command again and again until it succeeds.
+# Runs a verb, and a command again and again until it succeeds or the verb ends.
 beside() # beside COMMAND VERB…
 {
-	until=$1
+	event=$1
 	shift
 	timeout 120 "$peakd" "$@" --db "$db" >"$T/out" 2>&1 &
 	verb=$!
-	wait_for 60 $until
-	done=$?
+	while kill -0 $verb 2>/dev/null; do
+		$event >/dev/null 2>&1
+		done=$?
+		[ $done != 0 ] || break
+		sleep 0.02
+	done
 	wait $verb
 	status=$?
 }
