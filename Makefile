@@ -207,7 +207,7 @@ check-asan: deps
 #: make check-tsan            runs C tests under ThreadSanitizer (with address randomisation off, as it requires)
 check-tsan: export TSAN_OPTIONS := suppressions=$(CURDIR)/tests/source/tsan.supp:halt_on_error=1 second_deadlock_stack=1
 check-tsan: deps
-	+@setarch -R $(MAKE) --no-print-directory -j$(JOBS) BUILD=build-tsan OPT='-O1 -g' SAN='-fsanitize=thread' unit T='$(T)'
+	+@setarch -R $(MAKE) --no-print-directory -j$(JOBS) BUILD=build-tsan OPT='-O1 -g' SAN='-fsanitize=thread -Wno-format-truncation' unit T='$(T)'
 
 #: make check-clang           reads everything, including tests, with clang and the same warnings; make fuzz builds with it
 check-clang: deps

@@ -108,7 +108,7 @@ int tools_check(const struct mcp_call *call, struct db *db, int64_t checkpoint, 
 {
 	struct lineage l;
 	struct facts facts;
-	bool here;
+	bool here = false;
 	int rc = lineage_load(db, checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
