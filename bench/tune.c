@@ -5,6 +5,9 @@
  *	overlap [--count N]        a fake backend with given times (compiling 20 ms, device 5 ms): how long the device is idle
  *	                           while compiled work waits, and what a second device gains. With --device A and --sleep-ms N:
  *	                           of the first and of all of these, which may be remote (docs/remote.md)
+ *	many [--count N]           1, 4, 16 and 64 fake devices (or --workers N), each with a tune of its own, all in this process;
+ *	                           a configuration occupies its device for --sleep-ms (20): configurations a second, this
+ *	                           process's CPU time for each, and how long a row of another thread takes meanwhile
  *	compile [--count N]        NVRTC for --device (default cuda:sm_90a; needs no GPU): configurations a second through peakd's
  *	                           compile lanes, and through the same number of independent processes that have everything loaded
  *	devices --device A         a real tune of a small product on one or several devices ("cuda:0,1"): configurations a second
@@ -12,6 +15,7 @@
  *
  * JSON on stdout. This program is also the worker. Caches are off: each configuration has different text, and binaries are not
  * kept. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -91,27 +95,14 @@ static void progress(void *arg, double done, double total, const char *message)
 		b->rss_tenth_kib = resident_kib();
 }
 
-static int open_bench(struct bench *b, const char *text, const char *device, unsigned width, struct err *e)
+/* The part of a bench that each tune has of its own. */
+static int begin_work(struct bench *b, const char *text, struct err *e)
 {
-	struct pool_config config = { .compile_workers = width, .lock_space = b->folder };
 	struct checkpoint c = { .by = "root", .status = CHECKPOINT_ACCEPTED };
-	*b = (struct bench){ .folder = "/tmp/peakd-bench-XXXXXX" };
-	if (mkdtemp(b->folder) == NULL)
-		return err_set(e, ERR_IO, "no folder");
-	char *path = mem_fmt("%s/t.db", b->folder), *canonical;
-	int rc = remotes_new((const char *const[]){ "any", NULL }, &b->remotes, e);
-	config.remotes = b->remotes;
-	b->pool = pool_new(&config);
-	b->references = references_new(256 << 20);
-	if (rc == 0)
-		rc = store_open(path, &b->store, e);
-	free(path);
-	if (rc == 0)
-		rc = store_take(b->store, &b->db, e);
+	char *canonical;
+	int rc = store_take(b->store, &b->db, e);
 	if (rc == 0)
 		rc = context_parse("bench", text, &b->ctx, e);
-	if (rc == 0)
-		rc = pool_device_set(b->pool, device, &b->facts, &b->device_count, e);
 	if (rc < 0)
 		return rc;
 	c.kernel = context_kernel(b->ctx);
@@ -126,14 +117,38 @@ static int open_bench(struct bench *b, const char *text, const char *device, uns
 	return rc < 0 ? rc : 0;
 }
 
-static void close_bench(struct bench *b)
+static void end_work(struct bench *b)
 {
-	char *command = mem_fmt("rm -rf '%s'", b->folder);
 	params_free(b->size);
-	free(b->facts);
 	free(b->job);
 	context_free(b->ctx);
 	store_give(b->db);
+}
+
+static int open_bench(struct bench *b, const char *text, const char *device, unsigned width, struct err *e)
+{
+	struct pool_config config = { .compile_workers = width, .lock_space = b->folder };
+	*b = (struct bench){ .folder = "/tmp/peakd-bench-XXXXXX" };
+	if (mkdtemp(b->folder) == NULL)
+		return err_set(e, ERR_IO, "no folder");
+	char *path = mem_fmt("%s/t.db", b->folder);
+	int rc = remotes_new((const char *const[]){ "any", NULL }, &b->remotes, e);
+	config.remotes = b->remotes;
+	b->pool = pool_new(&config);
+	b->references = references_new(256 << 20);
+	if (rc == 0)
+		rc = store_open(path, &b->store, e);
+	free(path);
+	if (rc == 0)
+		rc = begin_work(b, text, e);
+	return rc == 0 ? pool_device_set(b->pool, device, &b->facts, &b->device_count, e) : rc;
+}
+
+static void close_bench(struct bench *b)
+{
+	char *command = mem_fmt("rm -rf '%s'", b->folder);
+	end_work(b);
+	free(b->facts);
 	store_close(b->store);
 	references_free(b->references);
 	pool_free(b->pool);
@@ -238,6 +253,162 @@ static int run_overlap(const char *device, const char *sleep_ms, size_t count, s
 		rc = overlap_on(device, count, 0, &all, e);
 	if (rc == 0)
 		printf("{\"mode\": \"overlap\", \"second_device\": %.3f}\n", all / one);
+	return rc;
+}
+
+/* --- many -------------------------------------------------------------------------------------------------------------------- */
+
+enum { MANY_MAX = 64, MANY_WARM = 4, PROBES_MAX = 4096, PROBE_MS = 20 };
+
+/* One device and the tune that has it. Pool, references and store are everybody's. */
+struct member {
+	struct bench b;
+	size_t count;
+	struct tune_result result;
+	struct err why;
+	int rc;
+	pthread_t thread;
+};
+
+/* Who writes a row now and then, as a client's call does. */
+struct probe {
+	struct bench *b;
+	atomic_bool over;
+	double ms[PROBES_MAX];
+	size_t count;
+};
+
+static void *many_tune(void *arg)
+{
+	struct member *m = arg;
+	m->rc = store_take(m->b.store, &m->b.db, &m->why);
+	if (m->rc == 0)
+		m->rc = tune(&m->b, m->count, 1, true, &m->result, &m->why);
+	store_give(m->b.db);
+	m->b.db = NULL;
+	return NULL;
+}
+
+static void *many_probe(void *arg)
+{
+	struct probe *p = arg;
+	struct err e = ERR_INIT;
+	struct db *db = NULL;
+	if (store_take(p->b->store, &db, &e) < 0)
+		return NULL;
+	while (!atomic_load(&p->over) && p->count < PROBES_MAX) {
+		int64_t began = clock_now();
+		if (event_append(db, p->b->job, &(struct event){ .kind = "progress", .message = "probe" }, NULL, &e) < 0)
+			fprintf(stderr, "tune: %s\n", e.text);
+		p->ms[p->count++] = (double)(clock_now() - began) / 1e6;
+		clock_sleep(PROBE_MS * CLOCK_MS);
+	}
+	store_give(db);
+	return NULL;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* All members' tunes at once. *ret_tried: of all. A tune that fails says why. */
+static int many_round(struct member *members, size_t n, size_t count, size_t *ret_tried, struct err *e)
+{
+	int rc = 0;
+	*ret_tried = 0;
+	for (size_t i = 0; i < n; i++) {
+		members[i].count = count;
+		members[i].why = (struct err)ERR_INIT;
+		if (pthread_create(&members[i].thread, NULL, many_tune, &members[i]) != 0)
+			abort();
+	}
+	for (size_t i = 0; i < n; i++) {
+		pthread_join(members[i].thread, NULL);
+		if (members[i].rc < 0)
+			fprintf(stderr, "tune: %s: %s\n", members[i].b.facts->id, members[i].why.text);
+		if (members[i].rc < 0 && rc == 0) {
+			*e = members[i].why;
+			rc = members[i].rc;
+		}
+		*ret_tried += members[i].rc == 0 ? members[i].result.tried : 0;
+		if (members[i].rc == 0)
+			tune_result_fini(&members[i].result);
+	}
+	return rc;
+}
+
+static int many_measure(struct member *members, size_t n, size_t count, double sleep_ms, struct err *e)
+{
+	static struct probe p;
+	pthread_t thread;
+	size_t tried;
+	int rc = many_round(members, n, MANY_WARM, &tried, e);
+	if (rc < 0)
+		return rc;
+	p = (struct probe){ .b = &members[0].b };
+	if (pthread_create(&thread, NULL, many_probe, &p) != 0)
+		abort();
+	double cpu = cpu_seconds();
+	int64_t began = clock_now();
+	rc = many_round(members, n, count, &tried, e);
+	double wall = (double)(clock_now() - began) / 1e9;
+	cpu = cpu_seconds() - cpu;
+	atomic_store(&p.over, true);
+	pthread_join(thread, NULL);
+	if (rc < 0 || tried == 0 || p.count == 0)
+		return rc < 0 ? rc : err_set(e, ERR_INTERNAL, "nothing was tried");
+	qsort(p.ms, p.count, sizeof p.ms[0], by_size);
+	printf("{\"mode\": \"many\", \"workers\": %zu, \"sleep_ms\": %g, \"due\": %zu, \"configurations\": %zu, \"seconds\": %.2f, "
+	       "\"per_second\": %.1f, \"of_sleeping\": %.3f, \"cpu_ms_each\": %.3f, \"cores\": %.2f, \"row_ms_median\": %.2f, "
+	       "\"row_ms_p95\": %.2f, \"row_ms_max\": %.2f, \"rss_kib\": %ld}\n",
+	       n, sleep_ms, n * count, tried, wall, (double)tried / wall, (double)tried / wall * sleep_ms / 1e3 / (double)n,
+	       cpu * 1e3 / (double)tried, cpu / wall, p.ms[p.count / 2], p.ms[p.count * 95 / 100], p.ms[p.count - 1],
+	       resident_kib());
+	fflush(stdout);
+	return 0;
+}
+
+static int many_on(size_t n, size_t count, unsigned width, double sleep_ms, struct err *e)
+{
+	struct bench b;
+	static struct member members[MANY_MAX];
+	size_t begun = 0;
+	char *times = mem_fmt("0 %.0f %zu", sleep_ms * 1e3, n);
+	const char *mark = strstr(fake_context, "X * Y");
+	setenv("PEAKD_BENCH_FAKE", times, 1);
+	free(times);
+	int rc = open_bench(&b, fake_context, "hlsl:all", width, e);
+	for (; rc == 0 && begun < n; begun++) {
+		struct bench *own = &members[begun].b;
+		/* Another kernel for each, with a reference of its own. */
+		char *text = mem_fmt("%.*s%zu + %s", (int)(mark - fake_context), fake_context, begun, mark);
+		*own = (struct bench){
+			.pool = b.pool, .references = b.references, .store = b.store, .facts = &b.facts[begun], .device_count = 1
+		};
+		rc = begin_work(own, text, e);
+		free(text);
+		store_give(own->db); /* its thread takes one */
+		own->db = NULL;
+	}
+	if (rc == 0)
+		rc = many_measure(members, n, count, sleep_ms, e);
+	for (size_t i = 0; i < begun; i++)
+		end_work(&members[i].b);
+	close_bench(&b);
+	return rc;
+}
+
+static int run_many(const char *workers, const char *sleep_ms, unsigned width, size_t count, struct err *e)
+{
+	static const size_t steps[] = { 1, 4, 16, MANY_MAX };
+	size_t only = (size_t)atoll(workers);
+	int rc = only > MANY_MAX ? err_set(e, ERR_INPUT, "at most %d workers", MANY_MAX) : 0;
+	if (only)
+		return rc < 0 ? rc : many_on(only, count, width, atof(sleep_ms), e);
+	for (size_t i = 0; rc == 0 && i < MEM_COUNT(steps); i++)
+		rc = many_on(steps[i], count, width, atof(sleep_ms), e);
 	return rc;
 }
 
@@ -432,13 +603,17 @@ int main(int argc, char **argv)
 	else if (strcmp(mode, "overlap") == 0)
 		rc = run_overlap(option(argc, argv, "--device", "hlsl:all"), option(argc, argv, "--sleep-ms", "5"),
 				 count ? count : 1000, &e);
+	else if (strcmp(mode, "many") == 0)
+		rc = run_many(option(argc, argv, "--workers", "0"), option(argc, argv, "--sleep-ms", "20"), width,
+			      count ? count : 200, &e);
 	else if (strcmp(mode, "compile") == 0)
 		rc = run_compile(option(argc, argv, "--device", "cuda:sm_90a"), width, count ? count : 100, &e);
 	else if (strcmp(mode, "devices") == 0)
 		rc = run_devices(option(argc, argv, "--device", "cuda:0"), width, count ? count : 200, &e);
 	else
 		rc = err_set(&e, ERR_INPUT,
-			     "usage: tune own|overlap|compile|devices [--count N] [--width N] [--device D] [--sleep-ms N]");
+			     "usage: tune own|overlap|many|compile|devices [--count N] [--width N] [--device D] [--sleep-ms N] "
+			     "[--workers N]");
 	if (rc < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
 	return rc < 0;

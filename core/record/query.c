@@ -366,14 +366,12 @@ static const struct layout_field *find_field(const struct layout *l, const char 
 	return f->name ? f : NULL;
 }
 
-int query_insert(struct db *db, const char *table, const struct layout *l, void *io_object, struct err *e)
+/* The text of the statement. free() */
+static char *insert_text(const struct db *db, const char *table, const struct layout *l)
 {
 	static const char *const marks[] = { "table_name", "column_names", "column_values" };
-	const struct layout_field *id = find_field(l, "id"), *created = find_field(l, "created_ms");
 	struct buf columns = BUF_INIT, values = BUF_INIT, sql = BUF_INIT;
 	const char *at = db->set->at[find_entry(db->set, "row_add")].sql;
-	struct query q = { .db = db, .name = table, .rc = SQLITE_OK };
-	int64_t number = 0;
 	add_columns(l, &columns, &values);
 	const char *const by[] = { table, buf_text(&columns), buf_text(&values) };
 	for (size_t i = 0; i < MEM_COUNT(marks); i++) {
@@ -383,20 +381,46 @@ int query_insert(struct db *db, const char *table, const struct layout *l, void 
 		at = mark + strlen(marks[i]);
 	}
 	buf_adds(&sql, at);
+	buf_fini(&columns);
+	buf_fini(&values);
+	return buf_steal(&sql);
+}
+
+/* Preparing costs as much as the row itself, so the statement is kept. */
+static void prepare_insert(struct query *q, const struct layout *l)
+{
+	struct db *db = q->db;
+	size_t i = 0;
+	while (i < db->added_count && (db->added[i].layout != l || strcmp(db->added[i].table, q->name) != 0))
+		i++;
+	q->cached = true;
+	if (i < db->added_count) {
+		q->stmt = db->added[i].stmt;
+		return;
+	}
+	char *sql = insert_text(db, q->name, l);
+	q->rc = sqlite3_prepare_v3(db->sql, sql, -1, SQLITE_PREPARE_PERSISTENT, &q->stmt, NULL);
+	if (q->rc == SQLITE_OK)
+		*MEM_PUSH(db->added, db->added_count) = (struct query_added){ q->name, l, q->stmt };
+	free(sql);
+}
+
+int query_insert(struct db *db, const char *table, const struct layout *l, void *io_object, struct err *e)
+{
+	const struct layout_field *id = find_field(l, "id"), *created = find_field(l, "created_ms");
+	struct query q = { .db = db, .name = table, .rc = SQLITE_OK };
+	int64_t number = 0;
 	if (id && id->type == LAYOUT_ID)
 		layout_set_int(id, io_object, 0);
 	if (created && layout_get_int(created, io_object) == 0)
 		layout_set_int(created, io_object, clock_wall_ms());
 	query_begin(&q);
 	if (q.rc == SQLITE_OK)
-		q.rc = sqlite3_prepare_v2(db->sql, buf_text(&sql), -1, &q.stmt, NULL);
+		prepare_insert(&q, l);
 	put_row(&q, l, io_object);
 	int rc = finish(&q, &number, e);
 	if (id && id->type == LAYOUT_ID)
 		layout_set_int(id, io_object, number);
-	buf_fini(&columns);
-	buf_fini(&values);
-	buf_fini(&sql);
 	return rc < 0 ? rc : 0;
 }
 

@@ -35,6 +35,13 @@ struct query_entry {
 	const char *sql;
 };
 
+/* The statement that adds a row to a table, made from the row's layout. */
+struct query_added {
+	const char *table;
+	const struct layout *layout;
+	sqlite3_stmt *stmt;
+};
+
 /* A handle: one connection, used by the thread that took it. */
 struct db {
 	struct store *store;
@@ -42,10 +49,12 @@ struct db {
 	pthread_t owner;             /* who took it last */
 	const struct query_set *set; /* the store's */
 	sqlite3_stmt **cache;        /* prepared statements, as in set; NULL until first used */
-	int depth;                   /* open transactions, the inner ones savepoints */
-	bool ring;                   /* an event was appended in the open transaction */
-	char *lost;                  /* why SQLite ended the open transaction by itself; NULL: it has not */
-	char *unreadable;            /* the first reading that failed since the handle was taken; NULL: none */
+	struct query_added *added;   /* those of query_insert */
+	size_t added_count;
+	int depth;        /* open transactions, the inner ones savepoints */
+	bool ring;        /* an event was appended in the open transaction */
+	char *lost;       /* why SQLite ended the open transaction by itself; NULL: it has not */
+	char *unreadable; /* the first reading that failed since the handle was taken; NULL: none */
 };
 
 struct query {

@@ -62,6 +62,9 @@ static void close_handle(struct db *take_db)
 		return;
 	for (size_t i = 0; take_db->cache && i < take_db->set->count; i++)
 		sqlite3_finalize(take_db->cache[i]);
+	for (size_t i = 0; i < take_db->added_count; i++)
+		sqlite3_finalize(take_db->added[i].stmt);
+	free(take_db->added);
 	free(take_db->cache);
 	free(take_db->lost);
 	free(take_db->unreadable);

@@ -14,6 +14,9 @@
 
 enum { BATCH_MAX = 64, BUDGET = 128, RUNS_LOOKED_AT = 8, PRIOR_WEIGHT = 3, PREFER_ALWAYS = 8, PREFER_TURNS = 8 };
 
+/* Each report is a row, which costs as much as a configuration's own rows. */
+#define REPORT_NS (100 * CLOCK_MS)
+
 /* What a configuration is assumed to cost before anything is known, seconds: guesses, corrected by the first few. */
 #define GUESS_CPU_S 1.0 /* devices that share the CPU: compiling and timing take turns */
 #define GUESS_GPU_S 0.4
@@ -56,8 +59,9 @@ static double remaining(const struct tuner *u, size_t more)
 	return (spent + prior * PRIOR_WEIGHT) / (tried + PRIOR_WEIGHT) * (double)more;
 }
 
-static void report(const struct tuner *u)
+static void report(struct tuner *u)
 {
+	u->reported_ns = clock_now();
 	const struct tune_result *r = &u->result;
 	char best[32], left[32];
 	double ns = u->finalist_count ? u->finalists[0].value : INFINITY;
@@ -106,8 +110,9 @@ static int take_batch(struct tuner *u, struct tune_lanes *lanes, struct tune_tri
 	if (!begun)
 		return rc;
 	rc = store_end(u->to.db, rc, e);
-	if (rc == 0)
-		report(u); /* outside of the transaction: the receiver may write, too */
+	/* Outside of the transaction: the receiver may write, too. */
+	if (rc == 0 && (u->result.tried >= u->planned || clock_now() - u->reported_ns >= REPORT_NS))
+		report(u);
 	if (rc == 0 && broken.code != ERR_NONE) {
 		*e = broken;
 		rc = -(int)broken.code;

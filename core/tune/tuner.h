@@ -57,8 +57,9 @@ struct tuner {
 	double floor_ns[TUNE_SIZES];   /* faster than this is impossible at each size; 0 unknown */
 	size_t planned;                /* configurations */
 	struct tuner_secrets secrets;
-	int64_t started;   /* monotonic */
-	int64_t waited_ns; /* of the time since: for the device */
+	int64_t started;     /* monotonic */
+	int64_t waited_ns;   /* of the time since: for the device */
+	int64_t reported_ns; /* when progress was told last */
 };
 
 /* --- tune.c --- */
