@@ -261,12 +261,12 @@ static int open_device(struct pool_worker *w, struct err *e)
 
 static int hold_remote(struct device *d, const struct pool_wish *wish, struct err *e);
 
-/* Beside the hold of its machine, which is renewed where it is gone. */
+/* Beside the hold of its machine, which is renewed where it is gone. Its launcher may outlive it: srun waits while a job ends. */
 static int start_remote(struct pool_worker *w, struct err *e)
 {
 	struct device *d = w->device;
 	const struct pool_wish wish = { .cancel = w->cancel };
-	int rc = remote_is_held(&d->hold) ? 0 : hold_remote(d, &wish, e);
+	int rc = remote_answers(&d->hold) ? 0 : hold_remote(d, &wish, e);
 	if (rc < 0)
 		return rc;
 	char **words = remote_worker_words(d->remote, &d->hold, w->launcher);

@@ -57,7 +57,6 @@ struct remote_hold {
  * -ERR_IO when the machine cannot be reached; what wait->check said. */
 int remote_hold(struct remote_hold *hold, const struct remote *remote, struct starter *starter, const char *lock,
 		const struct remote_wait *wait, struct err *e);
-bool remote_is_held(const struct remote_hold *hold);
 /* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a
  * kernel. */
 bool remote_answers(struct remote_hold *hold);

@@ -246,7 +246,7 @@ int remote_hold(struct remote_hold *hold, const struct remote *remote, struct st
 	return rc;
 }
 
-bool remote_is_held(const struct remote_hold *hold)
+static bool is_held(const struct remote_hold *hold)
 {
 	return hold->process.pid > 0 && !child_has_ended(hold->process.pid);
 }
@@ -257,7 +257,7 @@ bool remote_answers(struct remote_hold *hold)
 	int64_t until = clock_now() + ANSWER_NS;
 	struct pollfd fds = { .fd = p->wire, .events = POLLIN };
 	struct buf heard = BUF_INIT;
-	bool answers = false, open = remote_is_held(hold) && send(p->wire, (const char[]){ REMOTE_ASK }, 1, MSG_NOSIGNAL) == 1;
+	bool answers = false, open = is_held(hold) && send(p->wire, (const char[]){ REMOTE_ASK }, 1, MSG_NOSIGNAL) == 1;
 	while (open && !answers && clock_now() < until) {
 		poll(&fds, 1, clock_poll_ms(until));
 		open = hear(p->wire, &heard);
@@ -269,7 +269,7 @@ bool remote_answers(struct remote_hold *hold)
 
 void remote_rest(struct remote_hold *hold)
 {
-	if (remote_is_held(hold) && send(hold->process.wire, (const char[]){ REMOTE_REST }, 1, MSG_NOSIGNAL) == 1)
+	if (is_held(hold) && send(hold->process.wire, (const char[]){ REMOTE_REST }, 1, MSG_NOSIGNAL) == 1)
 		return;
 	remote_release(hold);
 }
