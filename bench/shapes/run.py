@@ -92,7 +92,7 @@ class Run:
         except ValueError:
             answer = {}
         line = {"shape": "%dx%dx%d" % shape, "ratio": find(answer, "library_ratio"), "low": find(answer, "library_low"),
-                "high": find(answer, "library_high"), "library": find(answer, "library"), "params": find(answer, "params"),
+                "high": find(answer, "library_high"), "library": find(answer, "library"), "best": find(answer, "best"),
                 "median_ns": find(answer, "median_ns")}
         if line["ratio"] is None:
             line["why"] = why or line["library"] or f"tune ended with status {status}"
