@@ -241,6 +241,12 @@ FROM (
 	WHERE age = 1) t
 WHERE place = 1 ORDER BY device, sizes;
 
+-- The device of this class that measured a checkpoint last.
+-- name: measurement_device
+SELECT device FROM measurement m
+WHERE checkpoint_id = ?1 AND EXISTS (SELECT 1 FROM fact f WHERE f.device = m.device AND f.key = 'class' AND f.value = ?2)
+ORDER BY id DESC LIMIT 1;
+
 -- name: measurement_run_end
 UPDATE measurement_run SET ended_ms = ?2 WHERE id = ?1;
 

@@ -158,25 +158,41 @@ static json_t *tune_request(const struct optimizer *o, int64_t checkpoint)
 	return request;
 }
 
-/* The job waits for a drain; the decision is settled when its results are merged. */
-static int measure_elsewhere(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
+static json_t *profile_request(const struct optimizer *o, int64_t checkpoint)
 {
-	json_t *asked = tune_request(o, checkpoint);
-	void *request = layout_new(work_tune.request);
-	const struct engine_submission submission = { work_tune.name, request, false, NULL };
+	json_t *request = json_pack("{s:I}", "checkpoint", (json_int_t)checkpoint);
+	put(request, "device", o->q->subject.device);
+	put(request, "sizes", o->q->sizes);
+	return request;
+}
+
+/* A job that waits for a drain; its id appears in the decision with it. */
+static int submit_later(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, struct err *e)
+{
+	void *request = layout_new(c.kind->request);
+	const struct engine_submission submission = { c.kind->name, request, false, NULL };
 	bool fresh;
-	json_object_set_new(asked, "device", json_string(o->q->batch));
-	json_object_set_new(asked, "later", json_true());
-	int rc = d->tune_job ? 0 : layout_read(work_tune.request, asked, request, e);
-	if (rc == 0 && d->tune_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
-		rc = engine_submit(o->job->engine, o->job->db, &submission, &d->tune_job, &fresh, e);
+	json_object_set_new(take_request, "device", json_string(o->q->batch));
+	json_object_set_new(take_request, "later", json_true());
+	int rc = *c.io_job ? 0 : layout_read(c.kind->request, take_request, request, e);
+	if (rc == 0 && *c.io_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
+		rc = engine_submit(o->job->engine, o->job->db, &submission, c.io_job, &fresh, e);
 		if (rc == 0)
 			rc = decision_save(o->job->db, d, e);
 		rc = store_end(o->job->db, rc, e);
 	}
+	layout_free(c.kind->request, request);
+	json_decref(take_request);
+	return rc;
+}
+
+/* Tune and profile travel together, so that one drain is enough; the decision is settled when their results are merged. */
+static int measure_elsewhere(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
+{
+	int rc = submit_later(o, d, (struct child){ &d->tune_job, &work_tune, NULL }, tune_request(o, checkpoint), e);
+	if (rc == 0 && has_profiles(o))
+		rc = submit_later(o, d, (struct child){ &d->profile_job, &work_profile, NULL }, profile_request(o, checkpoint), e);
 	d->outcome = DECISION_WAITING;
-	layout_free(work_tune.request, request);
-	json_decref(asked);
 	return rc;
 }
 
@@ -198,12 +214,10 @@ static int measure(struct optimizer *o, struct decision *d, int64_t checkpoint, 
 static int profile(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
 {
 	struct err why = ERR_INIT;
-	json_t *request = json_pack("{s:I}", "checkpoint", (json_int_t)checkpoint);
 	struct optimizer_tuned unused;
-	put(request, "device", o->q->subject.device);
-	put(request, "sizes", o->q->sizes);
 	layout_init(&optimizer_tuned_layout, &unused);
-	int rc = run_child(o, d, (struct child){ &d->profile_job, &work_profile, &optimizer_tuned_layout }, request, &unused, &why);
+	int rc = run_child(o, d, (struct child){ &d->profile_job, &work_profile, &optimizer_tuned_layout },
+			   profile_request(o, checkpoint), &unused, &why);
 	layout_fini(&optimizer_tuned_layout, &unused);
 	if (rc < 0 && is_fatal(o, &why)) {
 		*e = why;
@@ -367,18 +381,27 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	return rc;
 }
 
-static int settle(struct optimizer *o, struct decision *d, struct err *e)
+static int is_waiting(struct optimizer *o, const char *job, bool *ret_waits, struct err *e)
 {
 	struct job row;
+	int rc = job_get(o->job->db, job, &row, e);
+	if (rc == 0) {
+		*ret_waits = !job_state_ended(row.state);
+		job_fini(&row);
+	}
+	return rc;
+}
+
+static int settle(struct optimizer *o, struct decision *d, struct err *e)
+{
 	struct optimizer_tuned t;
 	struct err why = ERR_INIT;
-	int rc = job_get(o->job->db, d->tune_job, &row, e);
-	if (rc < 0)
+	bool waits = false;
+	int rc = is_waiting(o, d->tune_job, &waits, e);
+	if (rc == 0 && !waits && d->profile_job)
+		rc = is_waiting(o, d->profile_job, &waits, e);
+	if (rc < 0 || waits)
 		return rc;
-	bool ended = job_state_ended(row.state);
-	job_fini(&row);
-	if (!ended)
-		return 0;
 	layout_init(&optimizer_tuned_layout, &t);
 	rc = engine_child_run(o->job, d->tune_job, &optimizer_tuned_layout, &t, &why);
 	if (rc < 0 && cancel_asked(&o->job->cancel)) {

@@ -105,6 +105,13 @@ void measurement_list_fini(struct measurement_list *l)
 	query_list_fini(&read_layout, l);
 }
 
+int measurement_device(struct db *db, int64_t checkpoint, const char *class, char **ret_device, struct err *e)
+{
+	*ret_device = NULL;
+	int rc = query_text(db, "measurement_device", QUERY(QUERY_INT(checkpoint), QUERY_TEXT(class)), ret_device, e);
+	return rc < 0 ? rc : 0;
+}
+
 int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e)
 {
 	return query_all(db, "measurement_list",

@@ -105,6 +105,8 @@ int measurement_top(struct db *db, const struct measurement_query *q, struct mea
 int measurement_best(struct db *db, const struct measurement_query *q, struct measurement *ret_measurement, struct err *e);
 /* The best of each device and sizes, ordered by device, then sizes. `limit` and `sizes` are not used. */
 int measurement_best_each(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
+/* The UUID of the device of this class (note_device_class) that measured the checkpoint last; free(), NULL: none did. */
+int measurement_device(struct db *db, int64_t checkpoint, const char *class, char **ret_device, struct err *e);
 /* All rows of whatever status, warmth and proof, oldest first. */
 int measurement_list(struct db *db, const struct measurement_query *q, struct measurement_list *ret_list, struct err *e);
 /* What the device was like beside each sample (trial.h's conditions); at most once for a row. */

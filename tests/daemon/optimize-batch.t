@@ -2,7 +2,7 @@
 # peakd optimize against a device that is reached in batches: tunes wait for a drain, and the search goes on when they are merged.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db m=$T/model
-need_hlsl 13 "$T/d.db"
+need_hlsl 15 "$T/d.db"
 mkdir "$m"
 printf 'five lines that begin with PLAN\n' >"$m/1.when"
 printf 'PLAN 3.0-20 novelty 2: Multiply by two once in place of the loop.\nPLAN 1.1-1.5 novelty 5: Add twice the element in half the rounds.\n' >"$m/1.answer"
@@ -42,6 +42,8 @@ is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[
 	'["waiting","answered","waiting","waiting","stopped"]' "what was made waits to be timed"
 drain
 ok $? "its tunes run elsewhere and are merged" "$(cat "$T/drain")"
+is "$(sqlite3 "$db" "SELECT group_concat(state) FROM (SELECT state FROM job WHERE kind = 'profile')")" done,done,done \
+	"profiles come with them"
 pairs='SELECT a.hash, b.hash, c.sizes, a_params, b_params, ratio, low, high, hex(samples), a_start, c.created_ms,
 	c.id IN (SELECT id FROM comparison_proven), (SELECT verdict || params FROM validation v WHERE v.id = a_validation)
 	FROM comparison c JOIN checkpoint a ON a.id = a_id JOIN checkpoint b ON b.id = b_id ORDER BY c.created_ms, c.id'
@@ -52,6 +54,8 @@ optimize --experiments 1 --continue "$first"
 ok $? "the search continues" "$(cat "$T/err")"
 is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq -c '[.decisions[0:4][] | .outcome] | [.[0] == "measured", any(. == "waiting")]')" \
 	'[true,false]' "with what was merged"
+is "$(timeout 60 "$peakd" optimize explain "$first" --db "$db" --json | jq '[.decisions[0:4][] | select(.profile_job)] | length')" 3 \
+	"and with the profiles"
 is "$(jq .result.best "$T/out")" 2 "and knows the fastest checkpoint" "$(timeout 60 "$peakd" optimize explain "$first" --db "$db")"
 optimize --experiments 1 --continue "$(jq -r .job "$T/out")"
 ok $? "a search is continued by the id of the job that continued it, too" "$(cat "$T/err")"

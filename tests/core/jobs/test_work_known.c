@@ -7,6 +7,7 @@
 #include "core/sample.h"
 
 #include "core/advise/figures.h"
+#include "core/record/fact.h"
 #include "core/record/measurement.h"
 #include "core/record/metric.h"
 #include "core/record/validation.h"
@@ -78,6 +79,17 @@ int main(int argc, char **argv)
 		"the profile with the shares of both roofs");
 	has_str(text ? text : "", "40 registers a thread, 50 % occupancy", "and with the occupancy");
 	ok(text && !strstr(text, "tried"), "what is left out is not told");
+	free(text);
+	struct facts compiler = { .backend = "hlsl", .arch = "spirv", .name = "a compiler" };
+	known.facts = &compiler;
+	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "on a device that only compiles %s", e.text);
+	ok(text == NULL, "what another kind of device measured is not told");
+	free(text);
+	fact_set(s.db, device, "class", "a compiler", &e);
+	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "when a device of its class measured it %s", e.text);
+	has_str(text ? text : "", "1234 us, 40 registers a thread", "that device's times are told");
+	has_str(text ? text : "", "35 % of the arithmetic ceiling", "and its profile");
+	known.facts = &facts;
 	free(text);
 	known.without = "knowledge,profile";
 	is_int(work_known_text(&work, s.db, &known, &text, &e), 0, "without the profile %s", e.text);
