@@ -21,7 +21,7 @@ struct optimizer_request {
 	double seconds, device_seconds, money;
 	double price_in, price_out; /* of a million tokens, in the unit of money */
 	double roof;                /* percent of a measured ceiling that is near enough; NAN: 90 */
-	char *without;              /* "profile", "knowledge": what the search does without; NULL: it has all */
+	char *without;              /* "profile", "knowledge", "history": what the search does without; NULL: it has all */
 	char *search;               /* a job whose search this one continues; NULL: a new search */
 	char *batch;                /* a device that times elsewhere, by drains; NULL: subject.device times */
 	bool resume;                /* read by engine_submit alone */

@@ -79,9 +79,10 @@ static void put(json_t *request, const char *name, const char *text)
 		json_object_set_new(request, name, json_string(text));
 }
 
-static bool has_profiles(const struct optimizer *o)
+/* "profile", "knowledge" or "history": what a search may be asked to do without. */
+static bool has(const struct optimizer *o, const char *what)
 {
-	return o->q->without == NULL || !strstr(o->q->without, "profile");
+	return o->q->without == NULL || !strstr(o->q->without, what);
 }
 
 /* Errors of which the search dies. */
@@ -190,7 +191,7 @@ static int submit_later(struct optimizer *o, struct decision *d, struct child c,
 static int measure_elsewhere(struct optimizer *o, struct decision *d, int64_t checkpoint, struct err *e)
 {
 	int rc = submit_later(o, d, (struct child){ &d->tune_job, &work_tune, NULL }, tune_request(o, checkpoint), e);
-	if (rc == 0 && has_profiles(o))
+	if (rc == 0 && has(o, "profile"))
 		rc = submit_later(o, d, (struct child){ &d->profile_job, &work_profile, NULL }, profile_request(o, checkpoint), e);
 	d->outcome = DECISION_WAITING;
 	return rc;
@@ -259,7 +260,7 @@ static json_t *transform_request(const struct optimizer *o, const struct decisio
 	if (pending) {
 		put(request, "pending", pending);
 	} else {
-		char *notes = graph_findings(&o->graph, graph_find(&o->graph, d->checkpoint));
+		char *notes = has(o, "history") ? graph_findings(&o->graph, graph_find(&o->graph, d->checkpoint)) : NULL;
 		json_object_set_new(request, "checkpoint", json_integer(d->checkpoint));
 		put(request, "transformation", d->transformation);
 		json_object_set_new(request, "try", json_integer(try_number(o, d)));
@@ -336,7 +337,7 @@ static int experiment(struct optimizer *o, struct decision *d, struct err *e)
 		set_note(d, why.text);
 		return 0;
 	}
-	return d->outcome == DECISION_FASTER && has_profiles(o) ? profile(o, d, d->made, e) : 0;
+	return d->outcome == DECISION_FASTER && has(o, "profile") ? profile(o, d, d->made, e) : 0;
 }
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */
@@ -347,7 +348,7 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	struct prompt prompt = PROMPT_INIT;
 	struct work_asked asked = { .calls = d->calls, .tokens_in = d->tokens_in, .tokens_out = d->tokens_out };
 	struct err why = ERR_INIT;
-	char *answer = NULL, *profiled = NULL, *findings = graph_findings(&o->graph, node);
+	char *answer = NULL, *profiled = NULL, *findings = has(o, "history") ? graph_findings(&o->graph, node) : NULL;
 	/* Both are there: the graph was made of them. */
 	const struct lineage *l = &o->lines[node].l, *reference = other >= 0 ? &o->lines[other].l : NULL;
 	const struct work_known known = { .l = l, .facts = &o->facts, .without = o->q->without };
@@ -445,7 +446,7 @@ int optimizer_step(struct optimizer *o, struct decision *d, struct err *e)
 	case DECISION_MEASURE:
 		rc = measure(o, d, d->checkpoint, e);
 		d->outcome = d->outcome == DECISION_WAITING ? d->outcome : DECISION_MEASURED;
-		if (rc == 0 && d->outcome == DECISION_MEASURED && has_profiles(o))
+		if (rc == 0 && d->outcome == DECISION_MEASURED && has(o, "profile"))
 			rc = profile(o, d, d->checkpoint, e);
 		break;
 	case DECISION_EXPERIMENT:
