@@ -40,6 +40,8 @@ class Run:
         parser.add_argument("shapes", nargs="*")
         parser.add_argument("--grid", help="extents; every combination is a shape")
         parser.add_argument("--every", type=int, default=1, help="takes only every so manyth of the list, which is sorted by M·N·K")
+        parser.add_argument("--part", default="1/1", help="K/N: every N-th of what is left, from the K-th on, so that N devices share a list")
+        parser.add_argument("--most", type=float, default=math.inf, help="leaves out shapes with more than so many operations, 2*M*N*K")
         parser.add_argument("--budget", type=int, default=24, help="configurations a shape")
         parser.add_argument("--seconds", type=float, default=3000, help="begins no further shape after so many")
         parser.add_argument("--device", default="cuda:0")
@@ -48,7 +50,9 @@ class Run:
         self.out, shapes = self.given.out, [tuple(map(int, s.split("x"))) for s in self.given.shapes]
         if self.given.grid:
             shapes += itertools.product(*[sorted(map(int, self.given.grid.split(",")))] * 3)
+        part, parts = map(int, self.given.part.split("/"))
         self.shapes = sorted(set(shapes), key=lambda s: (math.prod(s), s))[::self.given.every]
+        self.shapes = [s for s in self.shapes if 2 * math.prod(s) <= self.given.most][part - 1::parts]
         if not self.shapes or any(len(s) != 3 or min(s) < 1 for s in self.shapes):
             parser.error("name shapes as 256x512x1024, or --grid")
         self.out.mkdir(parents=True, exist_ok=True)
