@@ -165,11 +165,12 @@ int samples_draw(const struct validate_request *q, struct samples *p, struct err
 	if (rc == 0)
 		rc = space_new_check(sizes_of, q->facts, inputs, &check, e);
 	size_t sizes = rc == 0 ? space_size_count(declared) : 0, each = sizes ? (q->samples + sizes - 1) / sizes : 0;
-	/* With more sizes than samples: as many sizes as samples, evenly apart. */
-	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1;
-	for (size_t s = step > 1 ? q->seed % step : 0; rc == 0 && s < sizes; s += step) {
+	/* With more sizes than samples: as many sizes as samples, evenly apart, and those that get the full suite. */
+	size_t step = q->samples && sizes > q->samples ? sizes / q->samples : 1, first = step > 1 ? q->seed % step : 0;
+	for (size_t s = 0; rc == 0 && s < sizes; s++) {
 		struct params *size = space_size_at(declared, s);
-		rc = sample_size(q, size, each, q->seed + s * 7919, false, p, e);
+		if (s % step == first || (q->deep_count && is_deep(q, size)))
+			rc = sample_size(q, size, each, q->seed + s * 7919, false, p, e);
 		params_free(size);
 	}
 	for (size_t s = 0; rc == 0 && s < space_size_count(check); s++) {

@@ -1,0 +1,56 @@
+/* core/judge/samples: which configurations a validation draws. */
+#include "core/judge/samples.h"
+
+#include "base/mem.h"
+#include "core/context/context.h"
+#include "tap.h"
+
+/* A finalist is validated with a few samples, and with the size that it is timed at. */
+static void the_timed_size_is_drawn(void)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	const char *text =
+		"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = i for i = 1,40\n  C: out f32[n]\ntune:\n  BX: {1, 2}\n---\n"
+		"```hlsl\n[numthreads(BX, 1, 1)] void k(uint3 id : SV_DispatchThreadID) { if (id.x < uint(n)) C[id.x] = 1; }\n"
+		"```\n```lua host\nlaunch(\"k\", cdiv(n, BX), BX, {C, n})\n```\n";
+	is_int(context_parse("fixture", text, &ctx, &e), 0, "the fixture is a context %s", e.text);
+	struct facts facts = { .backend = "hlsl", .max_threads = 1024 };
+	struct params *tuning = NULL, *timed = NULL;
+	unsigned missing = 0, most = 0;
+	params_parse(ctx, "BX=2", false, &tuning, &e);
+	for (uint64_t seed = 0; seed < 40; seed++) {
+		char *size = mem_fmt("n=%d BX=2", (int)(seed * 7 % 40) + 1);
+		params_parse(ctx, size, true, &timed, &e);
+		const struct params *deep[] = { timed };
+		struct validate_request q = { .ctx = ctx,
+					      .baseline = ctx,
+					      .facts = &facts,
+					      .samples = 4,
+					      .seed = seed,
+					      .only = tuning,
+					      .deep = deep,
+					      .deep_count = 1 };
+		struct samples drawn = { .refused = BUF_INIT };
+		bool there = false;
+		if (samples_draw(&q, &drawn, &e) < 0)
+			printf("# %s\n", e.text);
+		for (size_t i = 0; i < drawn.count; i++)
+			there |= params_equal(drawn.at[i].finding.params, timed);
+		missing += !there;
+		most = drawn.count > most ? (unsigned)drawn.count : most;
+		samples_fini(&drawn);
+		params_free(timed);
+		free(size);
+	}
+	is_int(missing, 0, "the size that is timed is always among the samples");
+	ok(most <= 5, "beside as many others as were asked for: %u", most);
+	params_free(tuning);
+	context_free(ctx);
+}
+
+int main(void)
+{
+	the_timed_size_is_drawn();
+	return tap_done();
+}
