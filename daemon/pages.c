@@ -112,10 +112,13 @@ static void page_health(void *user, struct mcp_http_page *page)
 	if (rc >= 0)
 		rc = job_count(db, clock_wall_ms() - 24 * 3600 * 1000LL, &jobs, &e);
 	store_give(db);
+	bool damaged = store_damaged(app->work.store);
 	pool_figures(app->work.pool, &workers, NULL, NULL);
-	page->status = rc < 0 ? 503 : 200;
+	page->status = rc < 0 || damaged ? 503 : 200;
 	/* The probe needs no token, so it tells neither paths nor names. */
-	if (rc < 0)
+	if (damaged)
+		buf_adds(&page->body, "failing\ndatabase: damaged; `peakd check` says where\n");
+	else if (rc < 0)
 		buf_addf(&page->body, "failing\ndatabase: %s\n", free < 0 ? e.text : "cannot be read");
 	else
 		buf_addf(&page->body, "ok\ndatabase: readable and writable, %lld MiB free\n", (long long)(free >> 20));

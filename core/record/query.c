@@ -79,6 +79,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 		return err_set(e, ERR_INPUT, "%s: this file is not a database: name another file with --db, it was not changed",
 			       path);
 	case SQLITE_CORRUPT:
+		store_met_damage(db->store);
 		return err_set(e, ERR_IO,
 			       "%s: the database is damaged (%s: %s): keep a copy and repair it with sqlite3's .recover, or "
 			       "restore a backup",

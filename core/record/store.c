@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,6 +33,7 @@ struct store {
 	char *path;           /* absolute */
 	struct query_set set; /* read-only after store_open */
 	bool frozen;          /* the disk is full, and the file is read without the files that WAL needs */
+	atomic_bool damaged;  /* a damaged page was met; until the store is opened again */
 	struct lock lock;     /* LOCK_STORE; guards what follows */
 	struct db **idle;     /* handles that wait for a taker; room for STORE_IDLE_MAX */
 	size_t idle_count;
@@ -145,6 +147,16 @@ bool store_mine(const struct db *db)
 int store_readable(const struct db *db, struct err *e)
 {
 	return db->unreadable ? err_set(e, ERR_IO, "%s", db->unreadable) : 0;
+}
+
+void store_met_damage(struct store *s)
+{
+	atomic_store(&s->damaged, true);
+}
+
+bool store_damaged(const struct store *s)
+{
+	return atomic_load(&s->damaged);
 }
 
 struct store *store_of(const struct db *db)

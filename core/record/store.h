@@ -59,6 +59,10 @@ bool store_mine(const struct db *db);
 /* -ERR_IO with the first reading that failed since the handle was taken, whoever passed over it: what was read is not
  * everything. */
 int store_readable(const struct db *db, struct err *e);
+
+/* Remembers that a damaged page was met; whether one was since the store was opened. */
+void store_met_damage(struct store *s);
+bool store_damaged(const struct store *s);
 /* The store that a handle belongs to. */
 struct store *store_of(const struct db *db);
 

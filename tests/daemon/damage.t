@@ -3,7 +3,7 @@
 # reads as "nothing there". A backup is one whole file.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
-need_hlsl 27 "$T/d.db"
+need_hlsl 29 "$T/d.db"
 small_context >"$T/scale.peak.md"
 timeout 120 "$peakd" run "$T/scale.peak.md" --db "$db" --budget 2 --samples 2 >"$T/out" 2>&1
 is $? 0 "a workflow is tuned" "$(cat "$T/out")"
@@ -60,6 +60,19 @@ for table in measurement validation blob; do
 	has "$(cat "$T/out")" "is damaged" "export says that the database is damaged ($table)"
 	end_daemon "$T/$table.db"
 done
+
+# --- a probe of the daemon tells of damage that any request met
+cp "$db" "$T/probed.db"
+"$peakd" serve --listen 127.0.0.1:0 --db "$T/probed.db" 2>"$T/serve.log" &
+wait_for 60 grep -q serving "$T/serve.log"
+url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*\)/mcp.*,\1,p' "$T/serve.log")
+is "$(curl -s --max-time 60 "$url/healthz" | head -1)" ok "/healthz is well before the damage"
+damage "$T/probed.db" measurement
+sqlite3 -cmd '.timeout 10000' "$T/probed.db" "INSERT INTO fact VALUES ('d', 'k', 'v', 1)"
+"$peakd" workflow log scale --db "$T/probed.db" >"$T/out" 2>&1
+is "$(curl -s -w '%{http_code}' --max-time 60 "$url/healthz" | sed -n '1,2p;$p' | tr '\n' ' ')" \
+	'failing database: damaged; `peakd check` says where 503' "/healthz fails once damage was met"
+end_daemon "$T/probed.db"
 
 # --- damage that is there at the start
 cp "$db" "$T/start.db"
