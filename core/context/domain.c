@@ -2,12 +2,13 @@
 #include "core/context/domain.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/context/host.h"
-#include "core/context/space.h"
 
 enum {
 	RUNS_MAX = 20000, /* host code runs per size before giving up */
@@ -130,4 +131,72 @@ void domain_fini(struct domain *d)
 {
 	free(d->text);
 	d->text = NULL;
+}
+
+static int lines_before(const char *text, const char *at)
+{
+	int lines = 0;
+	for (; text < at; text++)
+		lines += *text == '\n';
+	return lines;
+}
+
+/* "NAME: host code, line 2: WHY" becomes "FILE:21: host code: WHY"; a mistake in an input gets the line of its declaration. */
+static int name_line(const struct context *ctx, const char *text, const struct err *why, struct err *e)
+{
+	static const char host[] = "host code, line ", inputs[] = ": inputs: ";
+	const char *file = context_file(ctx), *region = strstr(text, context_region(ctx, REGION_HOST));
+	const char *at = strstr(why->text, host), *input = strstr(why->text, inputs);
+	int line, end = 0;
+	if (at && region && sscanf(at, "host code, line %d: %n", &line, &end) == 1 && end > 0)
+		return err_set(e, ERR_INPUT, "%s:%d: host code: %s", file, line + lines_before(text, region), at + end);
+	static const char whole[] = "host code: ";
+	at = strstr(why->text, whole);
+	if (at && region)
+		return err_set(e, ERR_INPUT, "%s:%d: %s", file, lines_before(text, region), at);
+	if (input) {
+		const char *name = input + sizeof inputs - 1;
+		size_t n = strcspn(name, ": ");
+		for (const char *c = strchr(text, '\n'); c; c = strchr(c + 1, '\n')) {
+			const char *word = c + 1 + strspn(c + 1, " \t");
+			if (strncmp(word, name, n) == 0 && word[n + strspn(word + n, " \t")] == ':')
+				return err_set(e, ERR_INPUT, "%s:%d: %s", file, lines_before(text, word) + 1, input + 2);
+		}
+	}
+	return err_set(e, ERR_INPUT, "%s", why->text);
+}
+
+int domain_try(const struct context *ctx, const char *text, const struct space *space, size_t *ret_good, struct err *e)
+{
+	static const struct facts large = { .arch = "sm_90a",
+					    .warp_size = 32,
+					    .max_threads = 1024,
+					    .max_block = { 1024, 1024, 64 },
+					    .max_grid = { INT32_MAX, 65535, 65535 },
+					    .shared_static = 48 << 10,
+					    .shared_optin = 227 << 10,
+					    .registers = 64 << 10,
+					    .units = 128,
+					    .clock_khz = 1500000,
+					    .max_cluster = 8,
+					    .l2_bytes = 50 << 20,
+					    .memory_bytes = 64LL << 30 };
+	struct err first = ERR_INIT;
+	size_t good = 0;
+	int rc = host_check(ctx, &first);
+	for (size_t s = 0; space && rc == 0 && s < space_size_count(space) && s < DOMAIN_TRIES; s++) {
+		struct plan *plan = NULL;
+		struct err why = ERR_INIT;
+		size_t at, count;
+		space_size_range(space, s, &at, &count);
+		struct params *params = space_at(space, at);
+		if (host_run(ctx, params, &large, &plan, &why) != -ERR_INPUT)
+			good++;
+		else if (first.code == ERR_NONE)
+			first = why;
+		plan_free(plan);
+		params_free(params);
+	}
+	*ret_good = good;
+	return first.code == ERR_NONE ? 0 : name_line(ctx, text, &first, e);
 }

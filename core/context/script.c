@@ -29,6 +29,7 @@ struct script {
 	int64_t cpu_start; /* thread's processor time, ns */
 	int64_t checked;   /* monotonic time of the last look at it */
 	enum stop stop;
+	int stopped_at;                /* the line; 0: unknown */
 	char *why;                     /* STOP_PRUNED */
 	char missing[SUGGEST_MAX + 1]; /* the undefined name that was read last; "" for none */
 };
@@ -67,9 +68,13 @@ static void *allocate(void *ud, void *p, size_t old, size_t n)
 	return mem_resize(p, n, 1);
 }
 
+/* In a hook the script itself is at level 0, in a C function that it called at level 1. */
 static void halt(lua_State *L, struct script *s, enum stop stop)
 {
+	lua_Debug ar;
 	s->stop = stop;
+	for (int level = 0; s->stopped_at <= 0 && level < 2 && lua_getstack(L, level, &ar); level++)
+		s->stopped_at = lua_getinfo(L, "l", &ar) ? ar.currentline : 0;
 	luaL_error(L, "stopped");
 }
 
@@ -216,13 +221,16 @@ static int finish(struct script *s, int status, struct err *e)
 	if (status == LUA_OK)
 		return 0;
 	const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "an error without a text";
+	char where[32] = "";
+	if (s->stopped_at > 0)
+		snprintf(where, sizeof where, ", line %d", s->stopped_at);
 	switch (s->stop) {
 	case STOP_PRUNED: return err_set(e, ERR_PRUNED, "%s", s->why);
 	case STOP_WORK:
-		return err_set(e, ERR_INPUT, "%s: more than %d steps; it only describes launches and must end (an endless loop?)",
-			       s->name, SCRIPT_WORK_MAX);
+		return err_set(e, ERR_INPUT, "%s%s: more than %d steps; it only describes launches and must end (an endless loop?)",
+			       s->name, where, SCRIPT_WORK_MAX);
 	case STOP_TIME:
-		return err_set(e, ERR_INPUT, "%s: more than %d ms of processor time; it only describes launches", s->name,
+		return err_set(e, ERR_INPUT, "%s%s: more than %d ms of processor time; it only describes launches", s->name, where,
 			       SCRIPT_CPU_MS);
 	case STOP_NONE: break;
 	}

@@ -139,6 +139,10 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 			"%s was never written, and the baseline gives NaN in all of its %llu elements: the baseline does not "
 			"write %s either, or cannot compute it",
 			o->name, all, o->name);
+	else if (c->untouched && c->untouched == c->mismatched && c->untouched == c->ref_nan)
+		text = mem_fmt("%s was never written in %llu of its %llu elements, and the baseline gives NaN in as many: the "
+			       "baseline does not write them either, or cannot compute them",
+			       o->name, (unsigned long long)c->untouched, all);
 	else if (c->mismatched && c->untouched)
 		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s",
 			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,

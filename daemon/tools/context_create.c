@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/host.h"
-#include "core/context/space.h"
+#include "core/context/domain.h"
 #include "core/record/checkpoint.h"
 #include "core/record/workflow.h"
 
@@ -104,6 +103,23 @@ static bool has_kernel(const struct context *ctx)
 	return !context_oracle(ctx) || !strstr(context_region(ctx, REGION_HOST), "launch(\"empty\"");
 }
 
+/* Host code that fails for every input size is refused here: no job could do anything with it. */
+static int check(const struct context *ctx, const char *text, const struct space_stop *stop, struct space **ret_space,
+		 struct err *e)
+{
+	struct err mistake = ERR_INIT;
+	size_t good;
+	int rc = domain_try(ctx, text, NULL, &good, e);
+	if (rc == 0)
+		rc = space_new_until(ctx, NULL, NULL, stop, ret_space, e);
+	if (rc == 0 && domain_try(ctx, text, *ret_space, &good, &mistake) < 0 && good == 0) {
+		space_free(*ret_space);
+		*e = mistake;
+		rc = -mistake.code;
+	}
+	return rc;
+}
+
 static const struct mcp_done *create(struct mcp_call *call, const struct context *ctx)
 {
 	struct err e = ERR_INIT;
@@ -114,7 +130,7 @@ static const struct mcp_done *create(struct mcp_call *call, const struct context
 	const struct space_stop stop = { .wanted = nobody_waits, .arg = call };
 	if (name == NULL || *name == '\0')
 		name = context_kernel(ctx);
-	if (host_check(ctx, &e) < 0 || space_new_until(ctx, NULL, NULL, &stop, &space, &e) < 0)
+	if (check(ctx, tools_text(call, "source"), &stop, &space, &e) < 0)
 		return tools_refuse(call, &e);
 	if (store(tools_app(call), ctx, name, &checkpoint, &existed, &e) < 0) {
 		space_free(space);

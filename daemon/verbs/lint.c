@@ -5,47 +5,23 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/context/context.h"
-#include "core/context/host.h"
-#include "core/context/space.h"
+#include "core/context/domain.h"
 #include "core/transform/transformation.h"
 #include "daemon/verbs/run_setup.h"
 #include "daemon/verbs/verbs.h"
 
-/* "NAME: host code, line 2: WHY" becomes "FILE:21: WHY": the line of the file. */
-static int name_line(const char *path, const char *text, const struct context *ctx, const struct err *why, struct err *e)
-{
-	const char *at = strstr(why->text, "host code, line "), *region = strstr(text, context_region(ctx, REGION_HOST));
-	int line, end = 0;
-	if (at == NULL || region == NULL || sscanf(at, "host code, line %d: %n", &line, &end) != 1 || end == 0)
-		return err_set(e, ERR_INPUT, "%s", why->text);
-	for (const char *c = text; c < region; c++)
-		line += *c == '\n';
-	return err_set(e, ERR_INPUT, "%s:%d: host code: %s", path, line, at + end);
-}
-
-/* Runs the host code once for each input size, on no device in particular. */
 static int lint_context(const char *path, const char *text, char **ret_said, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct space *space = NULL;
-	struct facts facts = { .warp_size = 32, .max_threads = 1024, .units = 1 };
+	size_t good;
 	int rc = context_parse(path, text, &ctx, e);
-	struct err broken = ERR_INIT;
-	if (rc == 0 && host_check(ctx, &broken) < 0)
-		rc = name_line(path, text, ctx, &broken, e);
+	if (rc == 0)
+		rc = domain_try(ctx, text, NULL, &good, e);
 	if (rc == 0)
 		rc = space_new(ctx, NULL, NULL, &space, e);
-	for (size_t i = 0; rc == 0 && i < space_size_count(space); i++) {
-		struct params *params = space_at(space, i * (space_count(space) / space_size_count(space)));
-		struct plan *plan = NULL;
-		struct err why = ERR_INIT;
-		/* What only a device's limits refuse is no mistake. */
-		if (host_run(ctx, params, &facts, &plan, &why) == -ERR_INPUT)
-			rc = name_line(path, text, ctx, &why, e);
-		plan_free(plan);
-		params_free(params);
-	}
+	if (rc == 0)
+		rc = domain_try(ctx, text, space, &good, e);
 	if (rc == 0)
 		*ret_said = mem_fmt("%s for %s, %zu execution parameters over %zu input size%s", context_kernel(ctx),
 				    context_backend(ctx), space_count(space), space_size_count(space),

@@ -142,8 +142,9 @@ is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | g
 	"a missing kernel name is kept as failed validations"
 sed 's/{A, C, n}/{A, n}/' "$T/s.peak.md" | create fewer >/dev/null
 refuses validate '{"at":"fewer"}' "pass each launch what any kernel uses" "arguments that do not fit the kernel"
-sed 's/{A, C, n}/{A, C, q}/' "$T/s.peak.md" | create unknown >/dev/null
-refuses validate '{"at":"unknown"}' "argument q has no value" "an argument that does not exist"
+sed 's/{A, C, n}/{A, C, q}/' "$T/s.peak.md" >"$T/unknown.peak.md"
+refuses context_create "{\"source\":$(jq -Rs . <"$T/unknown.peak.md")}" \
+	"context:$(grep -n '{A, C, q}' "$T/unknown.peak.md" | cut -d: -f1): host code: launch: argument q has no value" "an argument that does not exist"
 sed 's/^launch/invalid("never \\xff so")\nlaunch/' "$T/s.peak.md" | create pruned >/dev/null
 refuses validate '{"at":"pruned"}' "invalid: never ? so" "a reason of host code that is not UTF-8"
 refuses tune '{"at":"pruned"}' "2 pruned" "tuning pruned values"

@@ -110,11 +110,16 @@ if [ "$("$peakd" devices --db "$db" --json | jq '[.devices[] | select(.id == "hl
 	timeout 120 "$peakd" validate idle --samples 1 --db "$T/idle.db" >"$T/out" 2>"$T/err"
 	has "$(cat "$T/out" "$T/err")" "C was never written, and the baseline gives NaN" "a baseline that writes nothing is told so" "$(cat "$T/out" "$T/err")"
 	is "$(grep -c -- '-nan' "$T/out")" 0 "and NaN has no sign"
+	sed 's/uint(n)/uint(n)\/2/' "$T/scale.peak.md" >"$T/half.peak.md"
+	timeout 120 "$peakd" workflow create "$T/half.peak.md" --db "$T/idle.db" >"$T/out" 2>&1
+	timeout 120 "$peakd" validate half --samples 1 --db "$T/idle.db" >"$T/out" 2>"$T/err"
+	has "$(cat "$T/out" "$T/err")" "C was never written in 2048 of its 4096 elements, and the baseline gives NaN in as many" \
+		"a baseline that writes half of its output is told so" "$(cat "$T/out" "$T/err")"
 	has "$(timeout 120 "$peakd" jobs --db "$db" | head -n 1)" "replay:matmul-fp32-hlsl holds no answer" "the list of jobs says why a job failed"
 else
 	printf '__global__ void f(float *x) { x[0] = 1; }\n' >"$T/f.cu"
 	timeout 120 "$peakd" draft "$T/f.cu" --model replay:none --db "$db" >/dev/null 2>&1
-	skip 4 "no device runs HLSL here"
+	skip 5 "no device runs HLSL here"
 fi
 job=$(timeout 120 "$peakd" jobs --db "$db" --json | jq -r '.jobs[0].job')
 wrong 1 "only an interrupted job can be resumed" jobs resume "$job" --db "$db"

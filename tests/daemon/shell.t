@@ -111,6 +111,19 @@ sed 's/cdiv(n, BX)/cdiv(n, BQ)/' "$T/scale.peak.md" >"$T/undefined.peak.md"
 peak lint "$T/undefined.peak.md" >"$T/out" 2>&1
 is "$? $(grep -c "^$T/undefined.peak.md:$(grep -n BQ "$T/undefined.peak.md" | cut -d: -f1): " "$T/out")" "1 1" \
 	"lint names the line of a mistake in host code" "$(cat "$T/out")"
+# What lint finds in host code, the daemon finds when the workflow is asked for, and names it by the same line.
+host=$(grep -n '^```lua host' "$T/scale.peak.md" | cut -d: -f1)
+mistaken() # mistaken SED LINE TEXT
+{
+	sed "$1" "$T/scale.peak.md" >"$T/mistaken.peak.md"
+	peak workflow create "$T/mistaken.peak.md" >"$T/out" 2>&1
+	is "$? $(grep -c -F "mistaken.peak.md:$2: $3" "$T/out")" "1 1" "no workflow is made of a file with a mistake: $3" "$(cat "$T/out")"
+}
+mistaken 's/cdiv(n, BX)/cdiv(n, BQ)/' $((host + 1)) "host code: cdiv: expected a number"
+mistaken 's/^launch(/while true do end\n&/' $((host + 1)) "host code: more than "
+mistaken 's/^launch(/-- &/' "$host" "host code: plan: host code launched no kernel"
+mistaken 's/launch("scale"/launch("scale",/' $((host + 1)) "host code: unexpected symbol near"
+mistaken 's/  n: int = .*/  n: int = -1/' "$(grep -n '  A:' "$T/scale.peak.md" | cut -d: -f1)" "inputs: A: an extent is -1"
 
 # --json: one document for each verb, with the members that docs/cli.md lists.
 json() # json VERB ARGUMENTS…: VERB as the table has it

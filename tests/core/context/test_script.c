@@ -58,7 +58,9 @@ static void refuse_long(const char *what, const char *head, const char *unit, in
 
 static void test_work(void)
 {
-	refuse("endless loop", "while true do end\n", "more than 1000000 steps");
+	refuse("endless loop", "local x\nwhile true do end\n", "more than 1000000 steps");
+	refuse("the line of an endless loop", "local x\nwhile true do end\n", "host code, line 2: more than ");
+	refuse("the line of a loop over calls", "local x\n\nwhile true do x = cdiv(5, 3) end\n", "host code, line 3: more than ");
 	refuse("endless numeric loop", "for i = 1, math or 1e18 do local x = i end\n", "more than 1000000 steps");
 	refuse("goto", "::a:: goto a\n", "more than 1000000 steps");
 	refuse("endless tail calls", "local function f() return f() end f()\n", "more than 1000000 steps");
