@@ -26,42 +26,35 @@ static bool for_backend(const struct transformation *t, const char *backend)
 	return any;
 }
 
-/* An answer must stay small however many transformations there are: the list says as much of each as keeps it, and the same in
- * words, below LIST_MAX bytes, or `limit`. One transformation's text is the whole of it. */
-enum { LIST_MAX = 7200 };
+/* An answer must stay small however many transformations there are: it holds as many as keep it, the same in words, below LIST_MAX
+ * bytes, or `limit`; `cursor` goes on. One transformation's text is the whole of it. */
+enum { LIST_MAX = 6000, SUMMARY_MAX = 72 };
 
-static const struct detail {
-	size_t summary; /* the first clause of the summary, at most this many bytes */
-	bool relations; /* what must come before, and the backends */
-} details[] = { { 72, true }, { 48, true }, { 56, false }, { 40, false }, { 0, false } };
-
-static char *short_summary(const char *summary, size_t most)
+/* The first clause. */
+static char *short_summary(const char *summary)
 {
 	enum { CLAUSE_MIN = 12 }; /* less says nothing: "Hopper; …" */
 	size_t n = strcspn(summary, ";");
 	if (n < CLAUSE_MIN)
 		n = strlen(summary);
-	if (n <= most && summary[n] == '\0')
+	if (n <= SUMMARY_MAX && summary[n] == '\0')
 		return mem_str(summary);
-	if (n > most) {
-		n = utf8_fit(summary, most);
+	if (n > SUMMARY_MAX) {
+		n = utf8_fit(summary, SUMMARY_MAX);
 		while (n > 0 && summary[n] != ' ')
 			n--;
 	}
 	return mem_fmt("%.*s …", (int)n, summary);
 }
 
-static json_t *entry(const struct transformation *t, const char *backend, const struct detail *detail)
+static json_t *entry(const struct transformation *t, const char *backend)
 {
-	json_t *o = json_pack("{s:s}", "name", t->name);
-	if (detail->summary > 0) {
-		char *summary = short_summary(t->summary, detail->summary);
-		json_object_set_new(o, "summary", json_string(summary));
-		free(summary);
-	}
-	if (detail->relations && t->after_count)
+	char *summary = short_summary(t->summary);
+	json_t *o = json_pack("{s:s, s:s}", "name", t->name, "summary", summary);
+	free(summary);
+	if (t->after_count)
 		json_object_set_new(o, "after", texts(t->after, t->after_count));
-	if (detail->relations && t->backend_count && backend == NULL)
+	if (t->backend_count && backend == NULL)
 		json_object_set_new(o, "backends", texts(t->backends, t->backend_count));
 	return o;
 }
@@ -126,8 +119,9 @@ static void add_words(const json_t *entry, struct buf *out)
 {
 	const json_t *one;
 	size_t i;
-	const char *summary = json_string_value(json_object_get(entry, "summary")), *before = " (after ";
-	buf_addf(out, "%s%s%s", json_string_value(json_object_get(entry, "name")), summary ? ": " : "", summary ? summary : "");
+	const char *before = " (after ";
+	buf_addf(out, "%s: %s", json_string_value(json_object_get(entry, "name")),
+		 json_string_value(json_object_get(entry, "summary")));
 	json_array_foreach(json_object_get(entry, "after"), i, one)
 	{
 		buf_addf(out, "%s%s", before, json_string_value(one));
@@ -144,26 +138,33 @@ static void add_words(const json_t *entry, struct buf *out)
 	buf_adds(out, open ? ")\n" : "\n");
 }
 
-/* Appends the same to `text`. */
-static json_t *entries(const struct mcp_call *call, struct transformation *const *all, size_t count, const char *backend,
-		       struct buf *text)
+/* The list from behind the cursor, as far as it fits; appends the same to `text`. *ret_next: the last name, where more follow. */
+static json_t *entries(const struct mcp_call *call, const struct shown *all, const char *backend, struct buf *text,
+		       const char **ret_next)
 {
-	size_t most = (size_t)tools_int(call, "limit", LIST_MAX);
-	json_t *list = NULL;
-	struct buf words = BUF_INIT;
-	for (size_t k = 0; k < MEM_COUNT(details); k++) {
-		json_decref(list);
-		buf_clear(&words);
-		list = json_array();
-		for (size_t i = 0; i < count; i++) {
-			json_array_append_new(list, entry(all[i], backend, &details[k]));
-			add_words(json_array_get(list, i), &words);
+	const size_t most = (size_t)tools_int(call, "limit", LIST_MAX);
+	const char *cursor = tools_text(call, "cursor");
+	json_t *list = json_array();
+	size_t i = 0, used = 0;
+	while (cursor && i < all->count && strcmp(all->at[i]->name, cursor) != 0)
+		i++;
+	for (i += cursor != NULL; i < all->count; i++) {
+		json_t *one = entry(all->at[i], backend);
+		struct buf words = BUF_INIT;
+		add_words(one, &words);
+		used += json_dumpb(one, NULL, 0, JSON_COMPACT) + words.len;
+		bool fits = used <= most || json_array_size(list) == 0;
+		if (fits) {
+			json_array_append(list, one);
+			buf_adds(text, buf_text(&words));
 		}
-		if (json_dumpb(list, NULL, 0, JSON_COMPACT) + words.len <= most)
+		buf_fini(&words);
+		json_decref(one);
+		if (!fits) {
+			*ret_next = all->at[i - 1]->name;
 			break;
+		}
 	}
-	buf_adds(text, buf_text(&words));
-	buf_fini(&words);
 	return list;
 }
 
@@ -172,7 +173,12 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 {
 	char **names;
 	size_t count;
-	json_t *shown = json_pack("{s:o}", "transformations", entries(call, all->at, all->count, backend, text));
+	const char *next = NULL;
+	json_t *shown = json_pack("{s:o}", "transformations", entries(call, all, backend, text, &next));
+	if (next) {
+		json_object_set_new(shown, "next", json_string(next));
+		buf_addf(text, "(more: transformations {cursor: %s}; with `at` only those that fit)\n", next);
+	}
 	for (size_t i = 0; i < all->count; i++)
 		transformation_free(all->at[i]);
 	free(all->at);
@@ -182,7 +188,7 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 		for (size_t i = 0; i < count; i++)
 			buf_addf(text, "%s%s", i ? ", " : "sequences: ", names[i]);
 		mem_free_texts(names, count);
-	} else if (!all->count) {
+	} else if (all->count == 0) {
 		buf_adds(text, "no transformation fits: say in a sentence what to do");
 	}
 	return mcp_call_reply(call, shown, "%s", buf_text(text));
@@ -194,7 +200,7 @@ static const struct mcp_done *list_all(struct mcp_call *call, const struct libra
 	struct shown all = { .count = 0 };
 	struct buf text = BUF_INIT;
 	read_all(library, backend, &all, &text);
-	const struct mcp_done *done = tell(call, &all, backend, true, &text);
+	const struct mcp_done *done = tell(call, &all, backend, tools_text(call, "cursor") == NULL, &text);
 	buf_fini(&text);
 	return done;
 }

@@ -65,6 +65,8 @@ has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" bud
 	"an unknown field is answered with the nearest name"
 has "$(call workflow '{"action":"lgo"}' | jq -r '.result.content[0].text')" log \
 	"an invalid value is answered with the nearest valid one"
+has "$(call validate '{"at":"w","device":"slurm:partition=gpus-long,gres=gpu:h200:1,account=abcdefgh,time=30/cuda:0"}' | jq -r '.result.content[0].text')" \
+	"no workflow, tag or checkpoint w" "a device of another machine may have a long name"
 has "$(call tune '{"at":"x","budget":"many"}' | jq -r '.result.content[0].text')" budget \
 	"a wrong type is answered with the name of its field"
 
@@ -86,6 +88,18 @@ done
 call transformations '{}' >"$T/answer"
 is "$(jq -c '.result | .content[0].text as $text | [.structuredContent.transformations[] | .name, (.summary // empty), (.after // [])[]] |
 	map(select(. as $said | $text | contains($said) | not))' "$T/answer")" '[]' "the text of transformations says all that its structure says"
+is "$(jq -c '.result.structuredContent.transformations | all(.summary | length > 10)' "$T/answer")" true "and tells what each of them does"
+names() # names CURSOR
+{
+	call transformations "{$1}" >"$T/answer"
+	under 2000 "$T/answer" "a page of transformations" >"$T/page"
+	grep -q '^ok' "$T/page" || cat "$T/page" >&2
+	jq -r '.result.structuredContent.transformations[].name' "$T/answer"
+	next=$(jq -r '.result.structuredContent.next // ""' "$T/answer")
+	[ -z "$next" ] || names "\"cursor\":\"$next\""
+}
+is "$(names '' 2>&1)" "$(call transformations '{"limit":1000000}' | jq -r '.result.structuredContent.transformations[].name')" \
+	"the pages of transformations hold all of them"
 offers() # offers ARGUMENTS NAME: whether the transformations of the answer hold the name
 {
 	call transformations "$1" | jq -c ".result.structuredContent.transformations | any(.name == \"$2\")"
