@@ -86,8 +86,7 @@ int work_devices(struct engine_job *job, const char *device, const struct contex
 	if (rc < 0)
 		return rc;
 	if (strcmp(list[0].backend, context_backend(ctx)) != 0) {
-		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", list[0].id, list[0].backend,
-			     context_backend(ctx));
+		rc = pool_wrong_backend(list[0].id, context_backend(ctx), e);
 		free(list);
 		return rc;
 	}

@@ -559,7 +559,7 @@ static int run_submit(struct engine_job *job, const void *request, void *result,
 static int parse_source(const struct context *parent, const char *source, struct context **ret_ctx, struct err *e)
 {
 	struct context *ctx;
-	int rc = context_with_source(parent, "edit", source, &ctx, e);
+	int rc = context_with_source(parent, "source", source, &ctx, e);
 	if (rc < 0)
 		return rc;
 	char *was = limits_contract(parent), *is = limits_contract(ctx);

@@ -54,6 +54,8 @@ extern const char *const pool_backends[POOL_BACKENDS];
 /* Whether a device's name belongs to this backend: "cuda", "cuda:0", "cuda:all", "cuda:sm_90a" and "ssh:HOST/cuda:0" are cuda's.
  * The device need not exist. */
 bool pool_is_of_backend(const char *device, const char *backend);
+/* -ERR_INPUT: the device does not run the context's code. */
+int pool_wrong_backend(const char *device, const char *backend, struct err *e);
 /* The same of the i-th of the remotes that the operator named: -ERR_NOT_FOUND behind the last. Contacts that machine unless its
  * devices are known, for at most a minute; -ERR_IO when it cannot be reached. */
 int pool_remote_devices(struct pool *pool, size_t i, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);

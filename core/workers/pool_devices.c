@@ -72,6 +72,13 @@ bool pool_is_of_backend(const char *id, const char *backend)
 	return strncmp(device, backend, n) == 0 && (device[n] == ':' || device[n] == '\0');
 }
 
+int pool_wrong_backend(const char *device, const char *backend, struct err *e)
+{
+	return err_set(e, ERR_INPUT,
+		       "device %s runs no %s code, which this context has: name a device of %s (`peakd devices` lists them)",
+		       device, backend, backend);
+}
+
 /* Asks one worker for the devices of a backend ("hlsl") or for one named architecture ("cuda:sm_90a"). lacks: set to what the
  * worker's sandbox cannot do, if a worker answered. */
 static int ask_devices(struct pool *pool, const char *what, struct facts **io_facts, size_t *io_count, char lacks[WIRE_LACKS],

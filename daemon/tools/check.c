@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/context/domain.h"
 #include "core/context/host.h"
-#include "core/context/space.h"
 #include "core/search/search.h"
 #include "core/transform/models.h"
 #include "core/tune/objective.h"
@@ -66,6 +66,19 @@ static int check_host(const struct subject *s, const char *text, struct err *e)
 	return rc;
 }
 
+/* Messages name the lines of the text that was sent: "source:7: …". */
+static int check_source(const struct subject *s, const char *text, struct err *e)
+{
+	struct context *edited;
+	size_t good;
+	int rc = context_with_source(s->ctx, "source", text, &edited, e);
+	if (rc == 0) {
+		rc = domain_try(edited, text, NULL, &good, e);
+		context_free(edited);
+	}
+	return rc;
+}
+
 /* Arguments by tool; `when`: only where the argument "region" has this value. */
 static const struct {
 	const char *tool, *argument, *when;
@@ -75,7 +88,7 @@ static const struct {
 	{ "tune", "strategy", NULL, check_strategy }, { "compare", "sizes", NULL, check_sizes },
 	{ "profile", "sizes", NULL, check_sizes },    { "optimize", "sizes", NULL, check_sizes },
 	{ "transform", "model", NULL, check_model },  { "optimize", "model", NULL, check_model },
-	{ "edit", "text", "host", check_host },
+	{ "edit", "text", "host", check_host },       { "edit", "source", NULL, check_source },
 };
 
 /* A device of this machine, or for another machine a name that fits. *ret_here: facts are set. */
@@ -91,8 +104,7 @@ static int check_device(const struct mcp_call *call, const struct context *ctx, 
 		others = others ||
 			 (pool_is_of_backend(device, pool_backends[i]) && strcmp(pool_backends[i], context_backend(ctx)) != 0);
 	if (others)
-		return err_set(e, ERR_INPUT, "device %s runs no %s code, and this is a %s context", device, context_backend(ctx),
-			       context_backend(ctx));
+		return pool_wrong_backend(device, context_backend(ctx), e);
 	*ret_here = !tools_flag(call, "later") && !(batch && *batch);
 	if (!*ret_here)
 		return 0;
@@ -119,7 +131,10 @@ int tools_check(const struct mcp_call *call, struct db *db, int64_t checkpoint, 
 		const char *text = tools_text(call, checks[i].argument), *region = tools_text(call, "region");
 		if (strcmp(checks[i].tool, mcp_call_name(call)) == 0 && text && *text &&
 		    (checks[i].when == NULL || (region && strcmp(region, checks[i].when) == 0)))
-			rc = checks[i].run(&s, text, e) < 0 ? err_wrap(e, "%s", checks[i].argument) : 0;
+			rc = checks[i].run(&s, text, e);
+		size_t n = strlen(checks[i].argument);
+		if (rc < 0 && (strncmp(e->text, checks[i].argument, n) != 0 || e->text[n] != ':'))
+			err_wrap(e, "%s", checks[i].argument);
 	}
 	lineage_fini(&l);
 	return rc;

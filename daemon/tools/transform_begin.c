@@ -15,8 +15,7 @@ static int facts_of(struct mcp_call *call, const struct context *ctx, struct fac
 	const char *device = tools_text(call, "device");
 	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
 	if (rc == 0 && strcmp(ret_facts->backend, context_backend(ctx)) != 0)
-		rc = err_set(e, ERR_INPUT, "device %s runs %s code, and this is a %s context", ret_facts->id, ret_facts->backend,
-			     context_backend(ctx));
+		rc = pool_wrong_backend(ret_facts->id, context_backend(ctx), e);
 	return rc;
 }
 

@@ -99,9 +99,13 @@ refused 1 "no device 'hlsl:77'" tune good --device hlsl:77
 case $(call devices '{}') in
 *hlsl:0*) ;;
 *)
-	skip_rest 61 "no device runs HLSL here"
+	skip_rest 66 "no device runs HLSL here"
 	;;
 esac
+refuses edit '{"at":"good","source":"nonsense"}' "source: the text holds neither a fenced region nor front matter" "an edit without a fence"
+refuses edit '{"at":"good","source":"```lua host\nlaunch(\n```"}' "source:3: host code: unexpected symbol" "an edit whose host code is no Lua"
+is "$(call job '{"action":"list","limit":1000}' >/dev/null; jq '[.result.structuredContent.jobs[] | select(.kind == "edit")] | length' "$T/answer")" 0 \
+	"edits that cannot be right start no job"
 refuses transform '{"at":"good","transformation":"refacto"}' "nearest names: refactor" "a transformation that does not exist"
 refuses transform '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" "a missing prerequisite"
 refuses transform_begin '{"at":"good","transformation":"thread-tiling"}' "apply refactor first" \
