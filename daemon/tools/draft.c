@@ -56,9 +56,8 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_draft = {
 	.name = "draft",
 	.title = "Draft a context from a file",
-	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and with "
-		       "questions that the file "
-		       "leaves open, for you or a model. Stores no context. Next: answer them in `declared`, then context_create.",
+	.description = "Turn a .cu or .hip file (kernels and their launch) into a context's text. Answers with it and what the "
+		       "file leaves open. Stores nothing. Next: answer in `declared`, then context_create.",
 	.set = "create",
 	.flags = MCP_TOOL_OPEN_WORLD,
 	.handler = handler,

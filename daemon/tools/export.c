@@ -382,7 +382,7 @@ static json_t *link_to(const struct lineage *l, const struct parts *p, const cha
  * which are of all sizes. */
 static const struct mcp_done *show_files(struct mcp_call *call, const struct lineage *l, const struct parts *p, json_t *all)
 {
-	json_int_t limit = tools_int(call, "limit", TOOLS_TEXT_MAX);
+	json_int_t limit = tools_int(call, "limit", 0);
 	struct buf text = BUF_INIT;
 	json_t *list = json_array(), *links = json_array(), *file;
 	size_t i;
@@ -397,7 +397,8 @@ static const struct mcp_done *show_files(struct mcp_call *call, const struct lin
 		json_array_append_new(list, entry);
 		if (tools_text(call, "sizes") == NULL)
 			json_array_append_new(links, link_to(l, p, name, bytes));
-		buf_addf(&text, "%s (%lld bytes%s)\n", name, (long long)bytes, shown ? "" : ", left out");
+		buf_addf(&text, "%s (%lld bytes%s\n%s", name, (long long)bytes, shown ? ")" : ", left out)",
+			 shown ? json_string_value(json_object_get(file, "text")) : "");
 	}
 	json_t *shown = json_pack("{s:I, s:o}", "checkpoint", (json_int_t)l->id, "files", list);
 	if (p->unchecked)

@@ -180,7 +180,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 const struct tool tool_job = {
 	.name = "job",
 	.title = "Follow a job",
-	.description = "Follow work that a tool answered with a job id for: wait (and wait again), get its state, read its "
+	.description = "Follow work that a tool gave a job id for: wait (and again), get its state, read its "
 		       "log, list the newest. result is what the tool would have answered. Next: as that tool says.",
 	.flags = MCP_TOOL_READ_ONLY,
 	.handler = handler,

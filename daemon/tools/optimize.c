@@ -85,7 +85,7 @@ const struct tool tool_optimize = {
 	.name = "optimize",
 	.title = "Optimize a kernel",
 	.kind = "optimize",
-	.description = "Searches for faster code by itself: a policy chooses checkpoints and transformations, a model writes, the "
+	.description = "Searches for faster code: a policy chooses checkpoints and transformations, a model writes, the "
 		       "judge and "
 		       "the device decide. Answers with the best checkpoint, or a job id (then: job wait; job explain shows its "
 		       "decisions). "

@@ -1,4 +1,4 @@
-/* part: one aspect of a checkpoint as text: for workflow show and for the resources. */
+/* part: one aspect of a checkpoint as text: for the tool read and for the resources. */
 #ifndef PEAKD_DAEMON_TOOLS_PART_H
 #define PEAKD_DAEMON_TOOLS_PART_H
 

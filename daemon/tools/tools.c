@@ -119,6 +119,23 @@ int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint
 	return 0;
 }
 
+int tools_other(const struct mcp_call *call, struct db *db, int64_t id, int64_t *ret_other, struct err *e)
+{
+	const char *with = tools_text(call, "with");
+	struct checkpoint c;
+	if (with)
+		return workflow_resolve(db, with, ret_other, e) < 0 ? err_wrap(e, "with") : 0;
+	int rc = checkpoint_get(db, id, &c, e);
+	if (rc < 0)
+		return rc;
+	rc = c.parent_count ? 0
+			    : err_set(e, ERR_INPUT, "with: checkpoint %lld is a baseline and has no parent: name the other one",
+				      (long long)id);
+	*ret_other = c.parent_count ? c.parents[0] : 0;
+	checkpoint_fini(&c);
+	return rc;
+}
+
 /* Arguments that name a checkpoint become its number. */
 static int resolve(const struct mcp_call *call, struct db *db, const char *name, json_t *request, struct err *e)
 {
@@ -379,12 +396,24 @@ static const struct tool tool_profile = {
 
 /* In the order in which clients show them: the order of the work. */
 static const struct tool *const table[] = {
-	&tool_context_create, &tool_draft,           &tool_transformations,
-	&tool_transform,      &tool_transform_begin, &tool_transform_submit,
-	&tool_edit,           &tool_validate,        &tool_tune,
-	&tool_compare,        &tool_profile,         &tool_optimize,
-	&tool_workflow,       &tool_workflow_change, &tool_job,
-	&tool_job_control,    &tool_devices,
+	&tool_context_create,
+	&tool_draft,
+	&tool_transformations,
+	&tool_transform,
+	&tool_transform_begin,
+	&tool_transform_submit,
+	&tool_edit,
+	&tool_validate,
+	&tool_tune,
+	&tool_compare,
+	&tool_profile,
+	&tool_optimize,
+	&tool_workflow,
+	&tool_workflow_change,
+	&tool_job,
+	&tool_job_control,
+	&tool_read,
+	&tool_devices,
 };
 
 static const char instructions[] =

@@ -15,8 +15,8 @@
 enum { TOOLS_TEXT_MAX = 6000 };
 
 /* One entry; its schemas are schema/NAME.input.json and schema/NAME.output.json. A tool whose answer is a job's has `kind` instead
- * of the latter: its output schema is made from the layout of the kind's result. One that answers some calls with a text alone has
- * neither. */
+ * of the latter: its output schema is made from the layout of the kind's result. One whose answer is
+ * a text alone has neither. */
 struct tool {
 	const char *name, *title, *description;
 	const char *kind; /* of its job; NULL: it answers by itself */
@@ -28,7 +28,7 @@ struct tool {
 
 extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,
 	tool_transform_submit, tool_edit, tool_optimize, tool_workflow, tool_workflow_change, tool_job, tool_job_control,
-	tool_devices;
+	tool_read, tool_devices;
 
 /* Makes the server with the tools that the configuration wants, and with all resources. ERR_INPUT: an unknown toolset. */
 int tools_server(struct app *app, const struct app_config *config, struct mcp_server **ret_server, struct err *e);
@@ -54,6 +54,8 @@ const struct mcp_done *tools_refuse(struct mcp_call *call, const struct err *e);
 /* The checkpoint that argument `at` names; *ret_workflow (may be NULL) is the workflow to advance when `at` is one's plain name,
  * else "" ; free(). */
 int tools_at(const struct mcp_call *call, struct db *db, int64_t *ret_checkpoint, char **ret_workflow, struct err *e);
+/* The checkpoint to look at beside `id`: argument `with`, or the parent. */
+int tools_other(const struct mcp_call *call, struct db *db, int64_t id, int64_t *ret_other, struct err *e);
 /* Runs a handler with a database handle. */
 const struct mcp_done *tools_with_db(struct mcp_call *call, const struct mcp_done *(*handler)(struct mcp_call *, struct db *));
 /* Resources about experts' notes (knowledge.c). */

@@ -1,4 +1,4 @@
-/* transformations: what the library offers; one of them whole; the sequences. */
+/* transformations: what the library offers, and the sequences. */
 #include "daemon/tools/tools.h"
 
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static bool for_backend(const struct transformation *t, const char *backend)
 }
 
 /* An answer must stay small however many transformations there are: it holds as many as keep it, the same in words, below LIST_MAX
- * bytes, or `limit`; `cursor` goes on. One transformation's text is the whole of it. */
+ * bytes, or `limit`; `cursor` goes on. */
 enum { LIST_MAX = 6000, SUMMARY_MAX = 72 };
 
 /* The first clause. */
@@ -218,45 +218,17 @@ static const struct mcp_done *list_offers(struct mcp_call *call, struct db *db)
 	return done;
 }
 
-static const struct mcp_done *show_sequence(struct mcp_call *call, const struct library *library, const char *name)
-{
-	char **names;
-	size_t count;
-	struct err e = ERR_INIT;
-	struct buf text = BUF_INIT;
-	if (library_sequence(library, name, &names, &count, &e) < 0)
-		return tools_refuse(call, &e);
-	for (size_t i = 0; i < count; i++)
-		buf_addf(&text, "%s\n", names[i]);
-	mem_free_texts(names, count);
-	const struct mcp_done *done = tools_say(call, buf_text(&text));
-	buf_fini(&text);
-	return done;
-}
-
 static const struct mcp_done *handler(struct mcp_call *call)
 {
-	const struct library *library = tools_app(call)->work.library;
-	const char *name = tools_text(call, "name");
-	struct transformation *t;
-	struct err e = ERR_INIT;
-	if (name == NULL)
-		return tools_text(call, "at") ? tools_with_db(call, list_offers) : list_all(call, library);
-	if (strncmp(name, "sequence:", 9) == 0)
-		return show_sequence(call, library, name + 9);
-	if (library_find(library, name, &t, &e) < 0)
-		return tools_refuse(call, &e);
-	const struct mcp_done *done = tools_say(call, t->source);
-	transformation_free(t);
-	return done;
+	return tools_text(call, "at") ? tools_with_db(call, list_offers) : list_all(call, tools_app(call)->work.library);
 }
 
 const struct tool tool_transformations = {
 	.name = "transformations",
 	.title = "List transformations",
 	.description =
-		"What can be done to a kernel: answers with names and summaries, with `at` of those that fit. `name` gives one "
-		"text whole, \"sequence:NAME\" a shipped sequence. Next: transform or transform_begin.",
+		"What can be done to a kernel: answers with names and summaries, with `at` of those that fit. Next: read one, "
+		"transform or transform_begin.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
 	.handler = handler,
 };

@@ -1,4 +1,4 @@
-/* workflow: lines of checkpoints. The tool workflow reads: list, log, show, diff, compare, export. The tool workflow_change writes:
+/* workflow: lines of checkpoints. The tool workflow reads: list, log, show, compare, export. The tool workflow_change writes:
  * restore, tag, branch, rename, delete, import. Nothing runs long. */
 #include "daemon/tools/tools.h"
 
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/diff.h"
 #include "base/mem.h"
 #include "core/jobs/foreign.h"
 #include "core/jobs/work.h"
@@ -18,7 +17,6 @@
 #include "core/record/measurement.h"
 #include "core/record/speed.h"
 #include "core/record/workflow.h"
-#include "daemon/tools/part.h"
 
 enum { LOG_ROWS = 10, LIST_ROWS = 50, CHOICES = 20 };
 
@@ -138,70 +136,17 @@ static const struct mcp_done *show_log(struct mcp_call *call, struct db *db, int
 
 static const struct mcp_done *show(struct mcp_call *call, struct db *db, int64_t id)
 {
-	const char *what = tools_text(call, "what");
+	struct checkpoint_list log;
 	struct err e = ERR_INIT;
-	char *text = NULL;
-	if (what == NULL || strcmp(what, "summary") == 0) {
-		struct checkpoint_list log;
-		if (checkpoint_log(db, id, 1, &log, &e) < 0)
-			return tools_refuse(call, &e);
-		json_t *rows = tools_show_log(db, &log, 1);
-		struct buf line = BUF_INIT;
-		log_line(json_array_get(rows, 0), &line);
-		checkpoint_list_fini(&log);
-		const struct mcp_done *done = tools_reply(
-			call, db, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", rows), buf_text(&line));
-		buf_fini(&line);
-		return done;
-	}
-	if (part_text(db, id, what, &text, &e) < 0)
+	if (checkpoint_log(db, id, 1, &log, &e) < 0)
 		return tools_refuse(call, &e);
-	char *page = tools_page(call, text);
-	const struct mcp_done *done = tools_say(call, page);
-	free(page);
-	free(text);
-	return done;
-}
-
-/* The other checkpoint: argument `with`, or the parent. */
-static int other(struct mcp_call *call, struct db *db, int64_t id, int64_t *ret_other, struct err *e)
-{
-	const char *with = tools_text(call, "with");
-	struct checkpoint c;
-	if (with)
-		return workflow_resolve(db, with, ret_other, e) < 0 ? err_wrap(e, "with") : 0;
-	int rc = checkpoint_get(db, id, &c, e);
-	if (rc < 0)
-		return rc;
-	rc = c.parent_count ? 0
-			    : err_set(e, ERR_INPUT, "with: checkpoint %lld is a baseline and has no parent: name the other one",
-				      (long long)id);
-	*ret_other = c.parent_count ? c.parents[0] : 0;
-	checkpoint_fini(&c);
-	return rc;
-}
-
-static const struct mcp_done *diff(struct mcp_call *call, struct db *db, int64_t id)
-{
-	struct err e = ERR_INIT;
-	struct buf out = BUF_INIT;
-	int64_t base;
-	char *a = NULL, *b = NULL, name_a[32], name_b[32];
-	const struct mcp_done *done;
-	if (other(call, db, id, &base, &e) < 0 || checkpoint_context(db, base, &a, &e) < 0 ||
-	    checkpoint_context(db, id, &b, &e) < 0) {
-		done = tools_refuse(call, &e);
-	} else {
-		snprintf(name_a, sizeof name_a, "%lld", (long long)base);
-		snprintf(name_b, sizeof name_b, "%lld", (long long)id);
-		diff_unified(&out, name_a, a, name_b, b, 3);
-		char *page = tools_page(call, buf_text(&out));
-		done = tools_say(call, *page ? page : "the same text");
-		free(page);
-	}
-	free(a);
-	free(b);
-	buf_fini(&out);
+	json_t *rows = tools_show_log(db, &log, 1);
+	struct buf line = BUF_INIT;
+	log_line(json_array_get(rows, 0), &line);
+	checkpoint_list_fini(&log);
+	const struct mcp_done *done =
+		tools_reply(call, db, json_pack("{s:I, s:o}", "checkpoint", (json_int_t)id, "checkpoints", rows), buf_text(&line));
+	buf_fini(&line);
 	return done;
 }
 
@@ -243,7 +188,7 @@ static const struct mcp_done *compare(struct mcp_call *call, struct db *db, int6
 	struct measurement_list best;
 	struct measurement_query q = { .checkpoint = id };
 	int64_t base;
-	if (other(call, db, id, &base, &e) < 0 || measurement_best_each(db, &q, &best, &e) < 0)
+	if (tools_other(call, db, id, &base, &e) < 0 || measurement_best_each(db, &q, &best, &e) < 0)
 		return tools_refuse(call, &e);
 	json_t *rows = json_array();
 	for (size_t i = 0; i < best.count; i++) {
@@ -407,18 +352,10 @@ static const struct {
 	action *run;
 	bool needs_at;
 } actions[] = {
-	{ "list", list, false },
-	{ "log", show_log, true },
-	{ "show", show, true },
-	{ "diff", diff, true },
-	{ "compare", compare, true },
-	{ "restore", restore, true },
-	{ "tag", tag, true },
-	{ "branch", branch, true },
-	{ "rename", rename_one, false },
-	{ "delete", delete_one, false },
-	{ "export", export_answer, true },
-	{ "import", import, true },
+	{ "list", list, false },           { "log", show_log, true },       { "show", show, true },
+	{ "compare", compare, true },      { "restore", restore, true },    { "tag", tag, true },
+	{ "branch", branch, true },        { "rename", rename_one, false }, { "delete", delete_one, false },
+	{ "export", export_answer, true }, { "import", import, true },
 };
 
 static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
@@ -452,7 +389,7 @@ const struct tool tool_workflow = {
 	.name = "workflow",
 	.title = "Read workflows",
 	.description = "Lines of checkpoints, as git's branches. Answers: log each step's best time and speed-up over the "
-		       "baseline; show any part of one; diff and compare two; export the winner. Next: transform the head.",
+		       "baseline; show one; compare two; export the winner. Next: transform the head.",
 	.ui = "ui://peakd/workflow",
 	.flags = MCP_TOOL_READ_ONLY,
 	.handler = handler,
@@ -462,8 +399,7 @@ const struct tool tool_workflow_change = {
 	.name = "workflow_change",
 	.title = "Steer workflows",
 	.description =
-		"Moves, names and forgets lines of checkpoints: restore, tag, branch, rename, delete, import. Answers with the "
-		"workflow and its checkpoint. Next: workflow log.",
+		"Moves, names and forgets lines of checkpoints. Answers with the workflow and its checkpoint. Next: workflow log.",
 	.set = "manage",
 	.flags = MCP_TOOL_DESTRUCTIVE,
 	.handler = handler,

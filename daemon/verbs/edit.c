@@ -75,10 +75,10 @@ static int edit_run(const struct verb_line *line, const struct verb_call *call)
 		status = verb_misused(line, &e);
 	rc = rc < 0 ? rc : call_arguments(line, &one, 0, &arguments, &e);
 	if (rc == 0 && line->word_count == file) {
-		status = call_tool(line, "workflow", NULL,
-				   json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", line->words[0], "what",
-					     region ? region : "source", "limit", 100000000),
-				   &shown);
+		status = call_tool(
+			line, "read", NULL,
+			json_pack("{s:s, s:s, s:i}", "at", line->words[0], "what", region ? region : "source", "limit", 100000000),
+			&shown);
 		if (status == VERB_OK)
 			rc = edit_text(run_setup_text(shown, "text"), &text, &e);
 		if (text)

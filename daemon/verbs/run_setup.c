@@ -171,10 +171,8 @@ static int read_context(struct run *r, struct err *e)
 {
 	json_t *answer = NULL;
 	int rc = r->path ? run_setup_read(r->path, &r->source, e)
-			 : run_setup_call(r, "checkpoint", "workflow",
-					  json_pack("{s:s, s:s, s:s, s:i}", "action", "show", "at", r->from, "what", "source",
-						    "limit", WHOLE),
-					  &answer, e);
+			 : run_setup_call(r, "checkpoint", "read", json_pack("{s:s, s:i}", "at", r->from, "limit", WHOLE), &answer,
+					  e);
 	if (rc == 0 && r->path == NULL)
 		r->source = mem_str(run_setup_text(answer, "text"));
 	json_decref(answer);
@@ -307,7 +305,7 @@ static int read_library(struct run *r, const char *label, const char *name, char
 	struct bar bar;
 	json_t *ignored = NULL;
 	bar_init(&bar, label);
-	int rc = client_call(r->client, "transformations", json_pack("{s:s}", "name", name),
+	int rc = client_call(r->client, "read", json_pack("{s:s, s:i}", "transformation", name, "limit", WHOLE),
 			     &(struct client_watch){ bar_say, &bar }, &ignored, ret_text, e);
 	bar_clear(&bar);
 	json_decref(ignored);

@@ -145,15 +145,26 @@ const struct verb verbs_transform_begin = { .name = "transform-begin",
 const struct verb verbs_transform_submit = { .name = "transform-submit",
 					     .calls = VERB_CALL(.tool = "transform_submit", .arguments = "pending @answer") };
 
-const struct verb verbs_transformations = {
-	.name = "transformations",
-	.hidden = "limit",
-	.calls = VERB_CALL(.tool = "transformations", .arguments = "name", .rows = "transformations",
-			   .columns = (const struct table_column[]){ { "name", "name", TABLE_STATE },
-								     { "what it does", "summary", TABLE_TEXT },
-								     { "backends", "backends", TABLE_TEXT },
-								     { NULL, NULL, TABLE_TEXT } })
-};
+static int transformations_run(const struct verb_line *line, const struct verb_call *call)
+{
+	struct verb_call one = *call;
+	struct err e = ERR_INIT;
+	json_t *arguments = NULL;
+	if (line->word_count > 0)
+		one.tool = "read";
+	return call_arguments(line, &one, 0, &arguments, &e) < 0 ? verb_fail(line, &e)
+								 : call_tool(line, one.tool, call, arguments, NULL);
+}
+
+const struct verb verbs_transformations = { .name = "transformations",
+					    .hidden = "limit",
+					    .calls = VERB_CALL(.tool = "transformations", .arguments = "transformation",
+							       .run = transformations_run, .rows = "transformations",
+							       .columns = (const struct table_column[]){
+								       { "name", "name", TABLE_STATE },
+								       { "what it does", "summary", TABLE_TEXT },
+								       { "backends", "backends", TABLE_TEXT },
+								       { NULL, NULL, TABLE_TEXT } }) };
 
 const struct verb verbs_compare = { .name = "compare", .calls = VERB_CALL(.tool = "compare", .arguments = "a b") };
 

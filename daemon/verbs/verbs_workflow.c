@@ -171,8 +171,22 @@ static int old_and_new(const struct verb_line *line, const struct verb_call *cal
 	json_t *arguments = NULL;
 	if (line->word_count > 2)
 		ordered.arguments = "with at";
-	return call_arguments(line, &ordered, 1, &arguments, &e) < 0 ? verb_fail(line, &e)
-								     : call_tool(line, call->tool, call, arguments, NULL);
+	if (call_arguments(line, &ordered, 1, &arguments, &e) < 0)
+		return verb_fail(line, &e);
+	if (strcmp(call->tool, "read") == 0)
+		json_object_set_new(arguments, "what", json_string("diff"));
+	return call_tool(line, call->tool, call, arguments, NULL);
+}
+
+static int show(const struct verb_line *line, const struct verb_call *call)
+{
+	struct verb_call part = *call;
+	struct err e = ERR_INIT;
+	json_t *arguments = NULL;
+	if (line->word_count > 2)
+		part.tool = "read";
+	return call_arguments(line, &part, 1, &arguments, &e) < 0 ? verb_fail(line, &e)
+								  : call_tool(line, part.tool, call, arguments, NULL);
 }
 
 static const struct table_column list_columns[] = {
@@ -215,8 +229,8 @@ const struct verb verbs_workflow = {
 			{ "show", "AT [PART]",
 			  "a checkpoint, or its source, device, host, macros, measurements (CSV), t4 (the same as JSON), "
 			  "validations, exchanges, best (the winner's macros) or tuning",
-			  "workflow", "at what", .min = 1, .rows = "checkpoints", .columns = log_columns },
-			{ "diff", "[OLD] NEW", "what changed (OLD: by default the parent)", "workflow", "at with", .min = 1,
+			  "workflow", "at what", .min = 1, .rows = "checkpoints", .columns = log_columns, .run = show },
+			{ "diff", "[OLD] NEW", "what changed (OLD: by default the parent)", "read", "at with", .min = 1,
 			  .run = old_and_new },
 			{ "compare", "[OLD] NEW", "how many times as fast NEW was when the two were timed in pairs", "workflow",
 			  "at with", .min = 1, .rows = "compare", .columns = compare_columns, .run = old_and_new },

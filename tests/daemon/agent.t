@@ -89,7 +89,7 @@ ok("figures" not in json.dumps(result), "the figures behind it stay in the recor
 text, result = call(4000, "edit", at="pick", keep="faster", source="---\ntune:\n  T: {8}\n---\n```hlsl\n" + FAST + "\n```\n")
 ok(result.get("passed") is True and result.get("kept", "").startswith("kept: ") and "kept: " in text, "a faster edit is kept", text)
 ok(head() == result.get("checkpoint"), "it is the head")
-source = call(3000, "workflow", action="show", at="pick", what="source")[0]
+source = call(3000, "read", at="pick")[0]
 ok("T: {8}" in source and "launch(\"pick\"" in source and "32}" not in source and "k < n" not in source, "what the edit left out is the parent's, what it gave is its own", source)
 was = head()
 text, result = call(4000, "edit", at="pick", keep="faster", region="device", text=SLOW)

@@ -142,7 +142,7 @@ refuses validate '{"at":"misnamed"}' "no function scole, which host code launche
 refuses tune '{"at":"misnamed"}' "no function scole" "tuning a kernel name that does not exist"
 refused 1 "no function scole" validate misnamed
 logged "no function scole" "a kernel name that does not exist"
-is "$(call workflow '{"action":"show","at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 \
+is "$(call read '{"at":"misnamed","what":"validations"}' | grep -c ',failed,')" 4 \
 	"a missing kernel name is kept as failed validations"
 sed 's/{A, C, n}/{A, n}/' "$T/s.peak.md" | create fewer >/dev/null
 refuses validate '{"at":"fewer"}' "pass each launch what any kernel uses" "arguments that do not fit the kernel"
@@ -171,7 +171,7 @@ has "$(cat "$T/err")" "branch a new workflow from the checkpoint" "a transform w
 made=$(sed -n 's/.*checkpoint \([0-9]*\) was not made.*/\1/p' "$T/err")
 [ "$made" -gt "$second" ]
 ok $? "a transform whose workflow moved names the checkpoint that it made ($made after $second)"
-has "$(call workflow "{\"action\":\"show\",\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" \
+has "$(call read "{\"at\":\"$made\",\"what\":\"device\"}")" "A[id.x] * 2.0" \
 	"the checkpoint made for a moved workflow is kept"
 call workflow_change "{\"action\":\"branch\",\"name\":\"branched\",\"at\":\"$made\"}" >/dev/null
 is "$(call workflow '{"action":"log","at":"branched"}' | grep -c accepted)" 2 \

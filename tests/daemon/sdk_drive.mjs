@@ -47,7 +47,7 @@ async function drive(who, client, transport, workflow, budget) {
 		await client.connect(transport);
 		const { tools } = await client.listTools();
 		const texts = tools.filter(t => !t.outputSchema).map(t => t.name).join();
-		ok(tools.length >= 11 && texts === 'transformations,transform_begin,workflow',
+		ok(tools.length >= 11 && texts === 'transform_begin,read',
 			`${who}: lists tools with their output schemas, but for those that answer with a text alone`, texts);
 		const at = { at: workflow, device: 'hlsl:0', wait_s: 45 };
 		const created = await settle(client, 'context_create', { name: workflow, source });

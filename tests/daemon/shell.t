@@ -17,14 +17,14 @@ jq -r 'input_filename as $f | .properties | keys[] | "\($f | sub(".*/"; "") | su
 	grep -v ' \(wait_s\|action\|cursor\|from\|after\|file\)$' >"$T/arguments"
 while read -r tool argument; do
 	case $tool in
-	context_create | workflow | workflow_change) verb=workflow ;;
+	context_create | workflow | workflow_change | read) verb=workflow ;;
 	job | job_control) verb=jobs ;;
 	*) verb=$(echo "$tool" | tr _ -) ;;
 	esac
 	[ -f "$T/help.$verb" ] || "$peakd" help "$verb" >"$T/help.$verb" 2>&1
 	case "$tool $argument" in
 	# Given by words: `peakd tune AT`, `peakd workflow tag NAME AT`, `peakd draft FILE --declare LINE`.
-	*" at" | *" name" | *" a" | *" b" | *" id" | *" transformation" | workflow* | context_create* | *" source" | *" text" | \
+	*" at" | *" name" | *" a" | *" b" | *" id" | *" transformation" | workflow* | context_create* | read* | *" source" | *" text" | \
 		*" answer" | "draft declared" | "transform_submit pending" | "transformations limit") ;;
 	*) grep -q -- "^  --$(echo "$argument" | tr _ -) " "$T/help.$verb" ||
 		echo "peakd $verb has no option for $argument of $tool" ;;

@@ -34,7 +34,7 @@ jq -c 'del(.result.tools[].outputSchema)' "$T/tools" >"$T/bare"
 under 5000 "$T/bare" "tools/list without output schemas"
 under 9000 "$T/tools" "tools/list"
 is "$(jq -c '[.result.tools[] | select(.outputSchema.type != "object") | .name]' "$T/tools")" \
-	'["transformations","transform_begin","workflow"]' \
+	'["transform_begin","read"]' \
 	"every tool but those that answer with a text alone has an outputSchema"
 is "$(jq -c '[.result.tools[] | .name as $t | .outputSchema // {} | .. | objects |
 	select((.type == "array" and (has("items") | not)) or (.items.type == "object" and (.items | has("properties") | not))) | $t]' "$T/tools")" '[]' \
@@ -75,11 +75,11 @@ call context_create "{\"name\":\"w\",\"source\":$(jq -Rs . <"$root/examples/matm
 is "$(jq -r .result.structuredContent.workflow "$T/answer")" w "a context is created"
 under 2000 "$T/answer" "context_create"
 for answer in 'devices {}' 'transformations {}' 'workflow {"action":"list"}' 'workflow {"action":"log","name":"w"}' \
-	'workflow {"action":"show","at":"w"}' 'workflow {"action":"show","at":"w","what":"source"}' 'job {"action":"list"}'; do
+	'workflow {"action":"show","at":"w"}' 'read {"at":"w"}' 'read {"transformation":"unroll"}' 'job {"action":"list"}'; do
 	call "${answer%% *}" "${answer#* }" >"$T/answer"
 	under 2000 "$T/answer" "$answer"
 	case $answer in
-	*source*) is "$(jq -c '.result | has("structuredContent") or .isError == true' "$T/answer")" false \
+	read*) is "$(jq -c '.result | has("structuredContent") or .isError == true' "$T/answer")" false \
 		"a region's text travels once: $answer" ;;
 	*) is "$(jq -c '.result | has("structuredContent") and (.isError | not)' "$T/answer")" true \
 		"the answer has structured content: $answer" ;;
@@ -278,7 +278,7 @@ kill "$daemon" "$model"
 wait "$daemon"
 
 # --- a daemon that offers a part of its tools
-reads='["transformations","workflow","job","devices"]'
+reads='["transformations","workflow","job","read","devices"]'
 offered() # offered NAMES WHAT OPTIONS…: checks the tools that `peakd serve OPTIONS…` lists
 {
 	names=$1 what=$2
@@ -297,7 +297,7 @@ has "$("$peakd" workflow tag good w --db "$T/a.db" 2>&1)" "this daemon only read
 is "$(post tasks/cancel x '"taskId":"x",' | jq .error.code)" -32601 "and no task can be cancelled"
 kill "$daemon"
 wait "$daemon"
-offered '["transformations","validate","tune","compare","profile","workflow","workflow_change","job","job_control","devices"]' \
+offered '["transformations","validate","tune","compare","profile","workflow","workflow_change","job","job_control","read","devices"]' \
 	"--toolset adds the tools of a set to those that read" --toolset measure --toolset manage
 kill "$daemon"
 wait "$daemon"

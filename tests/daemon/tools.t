@@ -103,15 +103,15 @@ drafted = call("draft", "a kernel file", source="__global__ void f(const float *
 ok(drafted["complete"] is True and drafted["questions"] == [], "draft: a complete kernel file leaves no questions", drafted)
 refused("draft", "no recordings", "an unknown model", source="__global__ void f(float *x) { x[0] = 1; }", model="replay:none")
 refused("draft", "no kernel", "a file without a kernel", source="int main() { return 0; }")
-call("transformations", "show one", name="refactor", limit=20000)
-refused("transformations", "no transformation", "a model in place of a transformation", name="model:replay:matmul-fp32-hlsl")
+call("read", "one transformation", transformation="refactor", limit=20000)
+refused("read", "no transformation", "a model in place of a transformation", transformation="model:replay:matmul-fp32-hlsl")
 refused("transform_begin", "no transformation", "a model in place of a transformation", at="small", transformation="model:replay:matmul-fp32-hlsl")
 call("workflow", "list", action="list")
-page = text_of("workflow", action="show", at="big", what="source")
+page = text_of("read", at="big")
 ok("from=" in page, "workflow: a page of a large source says how to read on", page[-200:])
 whole, at = "", 0
 while True:
-    page = text_of("workflow", action="show", at="big", what="device", **{"from": at})
+    page = text_of("read", at="big", what="device", **{"from": at})
     body, mark, rest = page.partition("\n[bytes ")
     whole += body
     if not mark:
@@ -157,9 +157,9 @@ if ready:
         call("tune", "a checkpoint to compare", at=at, budget=2, wait_s=45)
     call("compare", "the head against the root", a="1", b="small", wait_s=45)
     call("profile", "the head", at="small", wait_s=45)
-    for what in ("summary", "host", "macros", "measurements", "validations", "exchanges", "best"):
-        call("workflow", "show " + what, action="show", at="small", what=what)
-    call("workflow", "diff", action="diff", at="small")
+    for what in ("source", "host", "macros", "measurements", "validations", "exchanges", "best"):
+        call("read", "read " + what, at="small", what=what)
+    call("read", "diff", at="small", what="diff")
     call("workflow_change", "tag", action="tag", name="good", at="small")
     call("workflow_change", "branch", action="branch", name="other", at="small")
     call("workflow_change", "restore", action="restore", name="other", at="good")
