@@ -17,6 +17,7 @@ enum {
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
 	LADDERS = 4,         /* parts of PLAN_CHAINS, each with a start of its own */
 	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
+	SCALED = 16,         /* rows of PLAN_SMALL that have one scale */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
@@ -88,6 +89,14 @@ static uint64_t row_length(const struct stream *s)
 static uint64_t row_count(const struct stream *s)
 {
 	return s->rows > 1 ? s->rows : s->columns / row_length(s);
+}
+
+/* Whether an element of PLAN_SMALL is the smaller kind. Results of neighbouring rows share their bounds, so rows take turns in
+ * groups, where there are enough. The halves of the only row of a sorted array would not ascend. */
+static bool is_smaller(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / row_length(s), group = row_count(s) < 2 * SCALED ? row : row / SCALED;
+	return (group & 1) || (s->buffer->fill == PLAN_SORTED && s->rows == 1);
 }
 
 /* One row of each four, or of all when there are fewer; never the only one. */
@@ -350,7 +359,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 {
 	const struct plan_buffer *b = s->buffer;
 	const struct reach *reach = &reaches[b->type];
-	double offset = reach->offset * (1 + stream_unit(salted(s, SIGN, 0)));
+	double offset = reach->offset *
+			(1 + stream_unit(values == PLAN_FAR ? stream_random(stream_mix(s->seed + SIGN), 0) : salted(s, SIGN, 0)));
 	if (b->fill == PLAN_PROBABILITIES) {
 		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
 		return;
@@ -366,6 +376,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = exact(s, first + i, values == PLAN_EXACT ? 4 : 2, v[i]);
 		break;
 	case PLAN_OFFSET:
+	case PLAN_FAR:
 		for (size_t i = 0; i < n; i++)
 			v[i] += is_inside(b, v[i] + offset) ? offset : 0;
 		break;
@@ -386,6 +397,15 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		for (size_t i = 0; i < n; i++)
 			v[i] = is_chosen(s, ZERO, (first + i) / row_length(s)) ? 0 : v[i];
 		break;
+	case PLAN_INFINITE_ROWS:
+	case PLAN_FINITE_ROWS:
+		for (size_t i = 0; i < n; i++) {
+			uint64_t row = (first + i) / row_length(s);
+			double large = values == PLAN_INFINITE_ROWS ? INFINITY : power(reach->huge);
+			if (is_chosen(s, ZERO, row))
+				v[i] = salted(s, SIGN, row) & 1 ? large : -large;
+		}
+		break;
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES:
 		for (size_t i = 0; i < n; i++)
@@ -397,13 +417,14 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_EXTREME:
 	case PLAN_HUGE:
 	case PLAN_TINY:
+	case PLAN_SMALL:
 		for (size_t i = 0; i < n; i++) {
-			bool odd = (first + i) / row_length(s) & 1;
-			double x = v[i] * power(values == PLAN_LARGER        ? reach->most < 5 ? reach->most : 5
-						: values == PLAN_EXTREME     ? odd ? 0 : EXTREME
-						: values == PLAN_HUGE        ? odd ? 0 : HUGE_ROWS
-						: values == PLAN_TINY && odd ? -EXTREME
-									     : reach->least / 2);
+			bool odd = values == PLAN_SMALL ? is_smaller(s, first + i) : (first + i) / row_length(s) & 1;
+			double x = v[i] * power(values == PLAN_LARGER           ? reach->most < 5 ? reach->most : 5
+						: values == PLAN_EXTREME        ? odd ? 0 : EXTREME
+						: values == PLAN_HUGE           ? odd ? 0 : HUGE_ROWS
+						: values != PLAN_SMALLER && odd ? -EXTREME
+										: reach->least / 2);
 			v[i] = is_inside(b, x) ? x : v[i];
 		}
 		break;

@@ -42,17 +42,22 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_VALUES: return false;
 	case PLAN_EXACT: return floats && (varies || sorted) && plan_integers(b, 16, &first);
 	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);
-	case PLAN_OFFSET: return floats && (varies || sorted);
+	case PLAN_OFFSET:
+	case PLAN_FAR: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
 	case PLAN_LARGER: return floats && varies;
 	/* Devices flush small halves. A lifted array holds what the declared type does. */
 	case PLAN_SMALLER:
 	case PLAN_TINY:
-		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
+	case PLAN_SMALL:
+		return floats && (varies || (sorted && values == PLAN_SMALL)) &&
+		       dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_NUMBERS:
 	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_INFINITE_ROWS:
+	case PLAN_FINITE_ROWS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
 	case PLAN_TIES:

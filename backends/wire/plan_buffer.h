@@ -65,6 +65,10 @@ enum plan_values {
 	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1; every other long row is the same in all arrays, but
 			  * shifted; a row of sorted ones jumps from its first to its last */
 	PLAN_SPECIAL_NUMBERS, /* as PLAN_SPECIAL, but NaN are declared values */
+	PLAN_FAR,             /* as PLAN_OFFSET, but all arrays are as far from zero, so that differences between them cancel */
+	PLAN_SMALL,           /* as PLAN_TINY, but 16 neighbouring rows have one scale; sorted arrays, too */
+	PLAN_INFINITE_ROWS,   /* floats: one row of four is infinite, of one sign */
+	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
 	PLAN_VALUES,          /* their number */
 };
 

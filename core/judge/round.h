@@ -29,8 +29,8 @@ static inline bool round_is_exact(enum plan_values v)
  * cancel. */
 static inline bool round_is_far(enum plan_values v)
 {
-	return v == PLAN_OFFSET || v == PLAN_WIDE || v == PLAN_TINY || v == PLAN_SPECIAL || v == PLAN_SPARSE || v == PLAN_EXTREME ||
-	       v == PLAN_HUGE;
+	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
+	       v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE;
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -51,7 +51,7 @@ static inline bool round_is_optional(enum plan_values v)
 static inline double round_far_factor(enum plan_values v)
 {
 	bool equal = v == PLAN_ZERO_ROWS || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
-	bool shifted = v == PLAN_OFFSET || equal || round_is_at_end(v);
+	bool shifted = v == PLAN_FAR || equal || round_is_at_end(v);
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
 

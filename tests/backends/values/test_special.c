@@ -275,6 +275,33 @@ static void test_ends(void)
 	ok(between(small, N, 0x1p-50, 0x3p-50) >= N / 2 - COLUMNS, "every other row is tiny");
 	free(extreme);
 	free(small);
+	small = values_of(&b, PLAN_SMALL);
+	ok(between(small, 16 * COLUMNS, 0x1p-10, 0x3p-10) == 16 * COLUMNS &&
+		   between(small + 16 * COLUMNS, 16 * COLUMNS, 0x1p-50, 0x3p-50) == 16 * COLUMNS,
+	   "sixteen rows are small, sixteen are tiny");
+	free(small);
+	struct plan_buffer line = array(DTYPE_F32, 1, N, PLAN_SORTED);
+	small = values_of(&line, PLAN_SMALL);
+	is_int(between(small, N, -0x1p-50, 0x1p-50), N, "the only sorted row is tiny as a whole");
+	free(small);
+	struct plan_buffer other = b;
+	other.name = (char *)"B";
+	double *one = values_of(&b, PLAN_FAR), *two = values_of(&other, PLAN_FAR);
+	ok(between(one, N, 1025, 2051) == N && fabs(one[0] - two[0]) < 3, "two arrays are as far from zero");
+	free(one);
+	free(two);
+	double *infinite = values_of(&b, PLAN_INFINITE_ROWS), *finite = values_of(&b, PLAN_FINITE_ROWS);
+	int rows = 0, alike = 0;
+	for (int y = 0; y < ROWS; y++) {
+		int above = between(infinite + y * COLUMNS, COLUMNS, INFINITY, INFINITY),
+		    below = between(infinite + y * COLUMNS, COLUMNS, -INFINITY, -INFINITY);
+		rows += above == COLUMNS || below == COLUMNS;
+		alike += above == between(finite + y * COLUMNS, COLUMNS, 0x1p70, 0x1p70) &&
+			 below == between(finite + y * COLUMNS, COLUMNS, -0x1p70, -0x1p70);
+	}
+	ok(rows == ROWS / 4 && alike == ROWS, "one row of four is infinite, of one sign; large ones stand at the same places");
+	free(infinite);
+	free(finite);
 	b = array(DTYPE_U8, ROWS, COLUMNS, PLAN_RANDOM);
 	high = values_of(&b, PLAN_HIGH_END);
 	ok(between(high, N, 255, 255) > N / 64 * 60, "nearly all integers are the largest of their type");
