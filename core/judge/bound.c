@@ -309,6 +309,43 @@ void bound_limits_reach(struct bound_limits *io_limits, double most)
 	io_limits->tiny = fmin(io_limits->tiny, 0x1p-14 * most) + io_limits->shape.flushed + BOUND_TINY * most;
 }
 
+/* --- copies ---------------------------------------------------------------------------------------------------------------- */
+
+/* Whether truth and baseline agree in every bit of all elements, which therefore were not rounded, though many have all the bits
+ * that their type holds. Sums of a few random numbers do so by chance; of so many elements one does not. */
+static bool is_copied(const struct making *m)
+{
+	enum { LEAST = 128 };
+	const struct bound_output *o = m->o;
+	double y[BLOCK], b[BLOCK];
+	/* A third of the mantissa's bits. */
+	double coarse = exp2(ceil(-log2(m->limits.shape.spacing) / 3));
+	uint64_t full = 0;
+	if (o->baseline == NULL || o->truth_type != DTYPE_F64 || o->type == DTYPE_F64 || o->n < LEAST)
+		return false;
+	for (uint64_t at = 0; at < o->n; at += BLOCK) {
+		size_t n = block_at(m, at, BLOCK, y, b);
+		for (size_t i = 0; i < n; i++) {
+			if (!isfinite(y[i]) || y[i] != b[i])
+				return false;
+			full += fmod(y[i], coarse * bound_spacing(&m->limits.shape, y[i])) != 0;
+		}
+	}
+	return full >= o->n / 4;
+}
+
+/* Devices may flush what is not normal. */
+static void demand_copies(struct making *m)
+{
+	const struct bound_output *o = m->o;
+	float *bounds = (float *)(void *)m->bounds;
+	for (size_t i = 0; i < o->n; i++)
+		if (fabs(((const double *)o->truth)[i]) >= m->limits.shape.least) {
+			bounds[i] = 0;
+			m->causes[i] = BOUND_EXACT;
+		}
+}
+
 static void make_floats(struct making *m, const struct bound_rules *rules, struct bound_summary *ret_summary)
 {
 	size_t n = m->o->n;
@@ -339,6 +376,8 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 		make_bounds(m, ret_summary);
 		ret_summary->capped = true;
 	}
+	if (rules->copies && is_copied(m))
+		demand_copies(m);
 	free(m->errors);
 	free(m->tallies);
 }

@@ -13,14 +13,15 @@
 
 /* What the baseline's `precision:` and shape permit. */
 struct bound_rules {
-	double sums;    /* unit roundoff of permitted arithmetic */
-	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
-	double terms;   /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
-	bool truncates; /* sums may run on matrix units, which truncate them */
-	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
+	double sums;     /* unit roundoff of permitted arithmetic */
+	double inputs;   /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
+	double terms;    /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
+	bool truncates;  /* sums may run on matrix units, which truncate them */
+	double flushed;  /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
-	bool rough;     /* the truth was computed no more exactly than candidates are */
-	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
+	bool rough;      /* the truth was computed no more exactly than candidates are */
+	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
+	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 

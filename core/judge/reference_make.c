@@ -128,6 +128,19 @@ static double flushed_inputs(const struct spec *spec)
 	return most;
 }
 
+/* Whether all floats that it is made of are random numbers of its own type. Sums of numbers with fewer bits are often exact
+ * in one formula, and not in another. */
+static bool of_random_numbers(const struct spec *spec, const struct reference_output *o)
+{
+	bool random = spec->precision != SPEC_TENSOR;
+	for (size_t i = 0; i < spec->array_count; i++) {
+		const struct spec_array *a = &spec->arrays[i];
+		if (a->role != PLAN_OUT && dtype_is_float(a->type))
+			random = random && a->type == o->type && (a->content.fill == PLAN_RANDOM || a->content.fill == PLAN_SORTED);
+	}
+	return random;
+}
+
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	const struct reference_output *o = &m->r->outputs[k];
@@ -145,6 +158,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .flushed = flushed_inputs(m->spec),
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
+				     .copies = m->q->values == PLAN_DECLARED && of_random_numbers(m->spec, o),
 				     .fields = fields };
 }
 

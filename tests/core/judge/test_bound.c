@@ -630,6 +630,42 @@ static void test_share(void)
 	}
 }
 
+/* Where no element was rounded, all must be met; one rounded element, or numbers of few bits, and nothing is demanded. */
+static void test_copies(void)
+{
+	enum { N = 300 };
+	double truth[N], rounded[N], few[N];
+	float baseline[N], moved[N] = { 0 }, values[N], bounds[N];
+	uint8_t causes[N];
+	struct bound_summary s;
+	struct bound_rules rules = { .sums = 0x1p-24, .terms = 1, .copies = true, .fields = 1 };
+	struct bound_output o = { .type = DTYPE_F32,
+				  .n = N,
+				  .truth_type = DTYPE_F64,
+				  .truth = truth,
+				  .baseline = baseline,
+				  .moved = moved,
+				  .amplitude = DELTA };
+	int exact = 0;
+	for (int i = 0; i < N; i++) {
+		rounded[i] = truth[i] = baseline[i] = (float)(2 * draw() - 1);
+		few[i] = i % 7 - 3;
+	}
+	bound_make(&o, &rules, values, bounds, causes, &s);
+	for (int i = 0; i < N; i++)
+		exact += bounds[i] == 0 && causes[i] == BOUND_EXACT;
+	is_int(exact, N, "copies must be equal");
+	rounded[7] += 0x1p-40;
+	o.truth = rounded;
+	bound_make(&o, &rules, values, bounds, causes, &s);
+	ok(bounds[8] > 0, "where one element is rounded, none need be equal");
+	o.truth = few;
+	for (int i = 0; i < N; i++)
+		baseline[i] = (float)few[i];
+	bound_make(&o, &rules, values, bounds, causes, &s);
+	ok(bounds[8] > 0, "small integers are no copies");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argv;
@@ -637,5 +673,6 @@ int main(int argc, char **argv)
 	test_absorbed();
 	for (size_t i = 0; i < MEM_COUNT(entries); i++)
 		test_entry(&entries[i], argc > 1);
+	test_copies();
 	return tap_done();
 }
