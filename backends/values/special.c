@@ -17,6 +17,8 @@ enum {
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
 	LADDERS = 4,         /* parts of PLAN_CHAINS, each with a start of its own */
 	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
+	PERIOD = 24,         /* of PLAN_ENDS, at most */
+	RARE = 32,           /* of so many elements one breaks the period */
 	SCALED = 16,         /* rows of PLAN_SMALL that have one scale */
 };
 
@@ -450,6 +452,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_FEW:
 	case PLAN_NUMBERS:
 	case PLAN_CHAINS:
+	case PLAN_ENDS:
 	case PLAN_VALUES: break;
 	}
 }
@@ -602,12 +605,36 @@ static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 	return within(down ? range - i + shift % (range | 1) : i + shift, range);
 }
 
+/* Counted from the least number, as the seed and the array, its rows or its parts draw it: what adds, shifts or looks ahead meets
+ * one array at its upper end beside another at its lower one, and what compares meets numbers that differ in one place. */
+static uint64_t at_ends(const struct stream *s, uint64_t i, uint64_t range)
+{
+	uint64_t shared = stream_random(stream_mix(s->seed + NEAR), 0), own = salted(s, AGAIN, i), count = s->rows * s->columns,
+		 part = 0;
+	bool rows = s->rows > 1 && s->columns > SHORT;
+	if ((shared & 3) == 0) {
+		uint64_t place = (rows ? i % s->columns : i) % (1 + (shared >> 8) % PERIOD);
+		return within(own % RARE == 0 ? own >> 8 : stream_random(shared, place), range);
+	}
+	if (shared & 4)
+		part = rows ? i / s->columns : i / ((count + LADDERS - 1) / LADDERS);
+	if ((shared & 8) && own % RARE == 0)
+		return within(own >> 8, range);
+	switch (salted(s, CONSTANT, part) & 3) {
+	case 0: return 0;
+	case 1: return range;
+	case 2: return own >> 8 & 1 ? range : 0;
+	}
+	return within(1, range);
+}
+
 void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n)
 {
 	uint64_t range, base = integer_range(s->buffer, &range);
 	for (size_t i = 0; i < n; i++)
 		to[i] = values == PLAN_INTEGERS  ? any_integer(s, first + i, base, range)
 			: values == PLAN_NUMBERS ? number(s, first + i, base, range)
+			: values == PLAN_ENDS    ? base + at_ends(s, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
 				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
 			: values == PLAN_CHAINS ? base + chained(s, first + i, range)

@@ -63,6 +63,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES: return varies || sorted;
 	case PLAN_INTEGERS:
+	case PLAN_ENDS:
 	case PLAN_NUMBERS: return !floats && varies;
 	case PLAN_HALVES: return floats && varies;
 	case PLAN_CHAINS:

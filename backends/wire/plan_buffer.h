@@ -69,7 +69,9 @@ enum plan_values {
 	PLAN_SMALL,           /* as PLAN_TINY, but 16 neighbouring rows have one scale; sorted arrays, too */
 	PLAN_INFINITE_ROWS,   /* floats: one row of four is infinite, of one sign */
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
-	PLAN_VALUES,          /* their number */
+	PLAN_ENDS,   /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
+				 end; in one seed of four all arrays repeat the same few numbers, nearly */
+	PLAN_VALUES, /* their number */
 };
 
 struct plan_buffer {
@@ -91,7 +93,7 @@ struct plan_buffer {
 /* Kinds that give integers, not floats, other values: special_integers makes them. */
 static inline bool plan_values_whole(enum plan_values v)
 {
-	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS;
+	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS || v == PLAN_ENDS;
 }
 
 /* Filled before an execution, or compared after it; an inout is both. */

@@ -14,7 +14,11 @@ enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
 	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
 	DELAYED_RUNS = 4, /* of the kernel with delays */
-	SEEDS = 64,       /* of random numbers: some are drawn twice, which the worker leaves out */
+	ENDS = 32,        /* draws of PLAN_ENDS */
+	ENDS_BESIDE_FLOATS = 8,
+	ENDS_LEAST = 2, /* where all arrays have more than ENDS_BYTES */
+	ENDS_BYTES = 16 << 20,
+	SEEDS = 64, /* of random numbers: some are drawn twice, which the worker leaves out */
 };
 
 struct step {
@@ -379,6 +383,45 @@ static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit
 	return rc;
 }
 
+/* How often it may be drawn which array stands at which end: floats are perturbed each time, and large arrays take time. */
+static unsigned draws_of_ends(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+	bool floats = false;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		bytes += plan->buffers[i].bytes;
+		floats = floats || (plan_is_input(&plan->buffers[i]) && dtype_is_float(plan->buffers[i].type));
+	}
+	return bytes > ENDS_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
+}
+
+/* Several draws meet most pairs of ends. */
+static int check_ends(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	unsigned draws = draws_of_ends(plan), judged = 0;
+	int rc = 0;
+	r->needless = !applies(plan, PLAN_ENDS);
+	if (r->needless)
+		*ret_unfit = mem_str("no input has such values");
+	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && !r->needless; i++) {
+		struct trial_input input = { .seed = r->q->seed + i, .poison = NAN_POISON, .values = PLAN_ENDS };
+		char *unfit = NULL;
+		check_fini(c);
+		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
+		judged += unfit == NULL;
+		if (unfit)
+			c->passed = true;
+		free(*ret_unfit);
+		*ret_unfit = unfit;
+	}
+	if (judged && *ret_unfit) {
+		free(*ret_unfit);
+		*ret_unfit = NULL;
+	}
+	return rc;
+}
+
 /* What follows the table of steps. An error is the kernel's own failure. */
 static const struct {
 	const char *name, *what; /* completes "wrong …", and "not judged: …" */
@@ -386,6 +429,7 @@ static const struct {
 } extras[] = {
 	{ "against A·(B·x)", "the product", check_product },
 	{ "over many seeds", "random numbers", check_many_seeds },
+	{ "on integers at the ends of their ranges, or that nearly repeat", "integers at the ends of their ranges", check_ends },
 	{ "on kept results", "kept results", check_reuse },
 	{ "interpreted, looking for races", "races", check_races },
 	{ "with random delays at its start and its barriers", "races with delays", check_delays },

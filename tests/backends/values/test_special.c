@@ -158,8 +158,7 @@ static void test_rows(void)
 			pairs += memcmp(ties + y * COLUMNS, ties + (y + 1) * COLUMNS, COLUMNS * sizeof *ties) == 0;
 		int near = rows_that_repeat(ties, 2);
 		ok(pairs > ROWS / 8 && pairs < ROWS / 2 - 4, "pairs of rows of %s are equal (%d)", dtype_name(b.type), pairs);
-		ok(near > ROWS / 3 && near < 7 * ROWS / 8, "many rows of %s have equal neighbours (%d)", dtype_name(b.type),
-		   near);
+		ok(near > ROWS / 3 && near < 7 * ROWS / 8, "many rows of %s have equal neighbours (%d)", dtype_name(b.type), near);
 		is_int(rows_that_repeat(declared, 1), 0, "declared rows of %s vary", dtype_name(b.type));
 		free(zero);
 		free(ties);
@@ -308,6 +307,39 @@ static void test_ends(void)
 	free(high);
 }
 
+/* Over many seeds: two arrays at opposite ends, one above the least, both ends mixed, the same numbers in both but for a few. */
+static void test_ends_drawn(void)
+{
+	enum { SEEDS = 800, M = 96 };
+	struct plan_buffer b = array(DTYPE_I32, 1, M, PLAN_RANDOM), c = b;
+	int opposite = 0, second = 0, mixed = 0, repeated = 0, outside = 0;
+	int32_t v[M], w[M];
+	c.name = (char *)"B";
+	b.closed = c.closed = true;
+	b.least = c.least = -3;
+	b.most = c.most = 1000;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		int low = 0, high = 0, other_high = 0, above = 0, same = 0;
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_ENDS }, v);
+		fill_chosen(&c, &(struct fill_choice){ .seed = seed, .values = PLAN_ENDS }, w);
+		for (int i = 0; i < M; i++) {
+			low += v[i] == -3;
+			high += v[i] == 1000;
+			other_high += w[i] == 1000;
+			above += v[i] == -2;
+			same += v[i] == w[i];
+			outside += v[i] < -3 || v[i] > 1000;
+		}
+		opposite += low == M && other_high == M;
+		second += above == M;
+		mixed += low + high == M && low > M / 4 && high > M / 4;
+		repeated += same > M * 3 / 4 && same < M && low < M / 2 && high < M / 2 && above < M / 2;
+	}
+	ok(opposite >= 3 && second >= 5 && mixed >= 5, "arrays stand at ends, opposite ones, too (%d, %d, %d)", opposite, second,
+	   mixed);
+	ok(repeated > SEEDS / 8 && outside == 0, "in some seeds they hold the same numbers but for a few (%d)", repeated);
+}
+
 static void test_other_constants(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_ONES);
@@ -440,6 +472,7 @@ int main(void)
 	test_without_specials();
 	test_integers();
 	test_ends();
+	test_ends_drawn();
 	test_other_constants();
 	test_fills();
 	test_closed();
