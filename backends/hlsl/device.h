@@ -75,6 +75,7 @@ struct device_pipeline {
 	VkDescriptorSet sets[BACKEND_SETS];
 };
 
+/* More than 20 fields: Vulkan has a handle for each thing that a device needs. */
 struct backend_device {
 	struct library vk;
 	VkPhysicalDevice physical;

@@ -48,6 +48,7 @@ struct backend_resident {
 		       struct wire_compared *ret_compared, struct err *e);
 };
 
+/* More than 20 fields: this is everything that a vendor has to implement. */
 struct backend {
 	const char *name;
 	const struct gpu_monitor_source *monitor; /* NULL: no monitoring library */

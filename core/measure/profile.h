@@ -23,6 +23,7 @@ struct profile_request {
 	const struct advisors *advisors; /* that are asked for guidance; NULL: none */
 };
 
+/* More than 20 fields, since each is a figure or a view of the answer. */
 struct profile_result {
 	struct trial_times cold, warm;
 	char load[LOAD_TEXT]; /* what others did meanwhile on a CPU that is the device; "" */

@@ -45,6 +45,7 @@ struct transformation_param {
 	char *name, *values;
 };
 
+/* 21 fields: each thing that a file can declare has its own, and lists have counts. */
 struct transformation {
 	char *name;      /* [a-z0-9-]+; of free text: "text-" and 12 digits of its hash */
 	char *summary;   /* one line */

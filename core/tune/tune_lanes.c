@@ -34,6 +34,7 @@ struct device_lane {
 	pthread_t thread;
 };
 
+/* More than 20 fields: two queues, and what all threads of a search share. */
 struct tune_lanes {
 	const struct tuner *u;
 	struct search *search;

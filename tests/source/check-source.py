@@ -66,7 +66,7 @@ HEADERLESS = ("daemon/main.c", "daemon/tools/", "daemon/verbs/")
 ROOM_HEADERS = {"mcp": "inner.h", "backends/cuda": "cuda.h", "backends/gpu": "gpu.h", "backends/hip": "hip.h",
                 "backends/hlsl": "hlsl.h",
                 "backends/worker": "runs.h", "backends/sandbox": "sandbox.h", "backends/timing": "measure.h"}
-FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX, PARAMETERS_MAX = 100, 500, 700, 40, 7
+FUNCTION_MAX, FILE_WARN, FILE_MAX, FOLDER_MAX, PARAMETERS_MAX, FIELDS_MAX = 100, 500, 700, 40, 7, 20
 WIDTH_MAX = 132  # .clang-format's ColumnLimit
 LONG_TEXT = re.compile(r"""'[^']{38,}'|"(?:[^"\\]|\\.){38,}\"""")
 CALLBACKS = {("mcp/http.c", "on_access")}  # parameters as a library calls them
@@ -173,6 +173,26 @@ def check_parameters(path, lines):
             yield number, f"{found.group(1)} has {count} parameters, want at most {PARAMETERS_MAX}: pass a struct"
 
 
+def fields_of(body):
+    """How many members a struct's text declares; a struct within it is one."""
+    body = re.sub(r"/\*.*?\*/|//[^\n]*", "", body, flags=re.S)
+    while "{" in body:
+        body = re.sub(r"\{[^{}]*\}", "", body)
+    while "(" in body:
+        body = re.sub(r"\([^()]*\)", "", body)
+    return sum(member.count(",") + 1 for member in body.split(";") if member.strip())
+
+
+def check_structs(path, lines):
+    text = "\n".join(lines)
+    for found in re.finditer(r"^(?:static |const |typedef )*struct (\w+) \{$(.*?)^\}", text, re.M | re.S):
+        count, above = fields_of(found.group(2)), text[:found.start()].rstrip("\n")
+        reason = above[above.rfind("/*"):] if above.endswith("*/") else ""
+        if count > FIELDS_MAX and not re.search(r"\bfields\b", reason):
+            number = text.count("\n", 0, found.start()) + 1
+            yield number, f"struct {found.group(1)} has {count} fields, want at most {FIELDS_MAX}: say at it why it has so many fields"
+
+
 def check_shape(path, lines, names):
     if not lines or not lines[0].startswith("/*"):
         yield 1, "begin with a comment that says what the file is for and who calls it"
@@ -253,7 +273,8 @@ def findings(root, objects):
         if path.endswith((".c", ".h", ".cc")):
             checks.append(check_lengths(path, lines))
             if in_layers(path):
-                checks += [check_includes(path, lines), check_parameters(path, lines), check_shape(path, lines, set(names))]
+                checks += [check_includes(path, lines), check_parameters(path, lines), check_structs(path, lines),
+                           check_shape(path, lines, set(names))]
         if path.startswith("tests/") and path.endswith(".t") and not os.access(os.path.join(root, path), os.X_OK):
             checks.append([(1, "a test that cannot be run: chmod +x")])
         if objects and in_layers(path) and path.endswith((".c", ".cc")):

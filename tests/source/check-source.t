@@ -109,6 +109,20 @@ report $? 'a function of seven parameters passes'
 plant base/a.c 'static void f(int a, int b, int c, int d, int e,' '              void (*f)(int, int), int g, int h)' '{' '}'
 refused 'base/a.c:2: f has 8 parameters' 'a function of eight parameters is refused'
 
+fields() # n
+{
+	seq "$1" | sed 's/.*/	int (*x&)(int a, int b);/'
+}
+plant base/a.c 'struct a {' "$(fields 19)" '	struct b { int c, d; } e;' '};'
+check
+report $? 'a struct of 20 fields passes'
+plant base/a.c '/* A row. */' 'struct a {' "$(fields 19)" '	int y, z; /* both */' '};'
+refused 'base/a.c:3: struct a has 21 fields' 'a struct of 21 fields is refused'
+plant base/a.c '/* A row; more than 20 fields, because the table' ' * has as many columns. */' 'struct a {' "$(fields 21)" '};'
+check
+report $? 'a struct of 21 fields with a reason passes'
+fresh
+
 for i in $(seq 41); do plant "base/a_$i.c"; done
 refused 'base:1: 43 files' 'a folder of 43 C files is refused'
 
