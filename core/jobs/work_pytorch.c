@@ -13,7 +13,7 @@
 #include "core/measure/ceiling.h"
 #include "core/measure/compare.h"
 
-enum { POISON = 0xFF, BLOCK = 5, BLOCKS_MIN = 4, BLOCKS_MAX = 16, TRIES = 4, FLUSH_MIN = 64 << 20 };
+enum { BLOCK = 5, BLOCKS_MIN = 4, BLOCKS_MAX = 16, TRIES = 4, FLUSH_MIN = 64 << 20 };
 #define FORGET_NS                                                                                                                  \
 	(300 * CLOCK_MS)     /* after it, a driver's figures of other processes say nothing about PyTorch's last block any more */
 #define WAY_NS (2 * CLOCK_S) /* of samples of one way, once there are BLOCKS_MIN blocks of either side */
@@ -285,7 +285,7 @@ static int check_and_time(struct beside *b, struct trial *t, const struct params
 	struct evidence to = { .db = b->job->db, .checkpoint = b->l->id, .facts = b->facts, .job = b->job->id };
 	struct check c = { .passed = false };
 	uint64_t seed = check_seed();
-	int rc = check_run(&reference, t, seed, POISON, &c, e);
+	int rc = check_run(&reference, t, seed, &c, e);
 	if (rc == 0)
 		rc = check_record(&to, params, "input", seed, &c, &s->evidence, e);
 	if (rc == 0 && c.passed)

@@ -11,7 +11,7 @@
 #include "core/record/checkpoint.h"
 #include "core/record/fact.h"
 
-enum { BIAS_ELEMENTS = 1000 /* fewer have no mean worth judging */, OTHER_POISON = 0xFF };
+enum { BIAS_ELEMENTS = 1000 /* fewer have no mean worth judging */ };
 #define MEAN_MOST 0.5
 #define SIGNED_MOST 0.25
 
@@ -252,7 +252,7 @@ static int look_again(struct trial *t, const struct trial_input *input, uint32_t
 {
 	struct trial_input again = *input;
 	struct wire_compared figures;
-	again.poison = input->poison == OTHER_POISON ? CHECK_POISON : OTHER_POISON;
+	again.poison = input->poison == TRIAL_POISON ? CHECK_POISON : TRIAL_POISON;
 	struct trial_expected want = expected(o, again.poison);
 	int rc = trial_execute(t, &again, EVAL_EXECUTE_NS, NULL, e);
 	if (rc == 0)
@@ -335,10 +335,9 @@ int check_execution(const struct reference_source *j, struct trial *t, const str
 	return 0;
 }
 
-int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison, struct check *ret_check,
-	      struct err *e)
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *ret_check, struct err *e)
 {
-	struct trial_input input = { .seed = seed, .poison = poison };
+	struct trial_input input = { .seed = seed, .poison = TRIAL_POISON };
 	return check_execution(j, t, &input, ret_check, NULL, e);
 }
 

@@ -32,8 +32,7 @@ enum {
 uint64_t check_seed(void);
 /* Executes the prepared trial and compares every output. Negative only when nothing could be judged (cancelled, no reference); a
  * kernel that crashes or hangs is a check that did not pass. */
-int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, uint32_t poison, struct check *ret_check,
-	      struct err *e);
+int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *ret_check, struct err *e);
 /* The same from a chosen start. *ret_unfit (may be NULL; free()): why such values cannot judge anything here, and then nothing was
  * executed; NULL when they can. */
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,

@@ -18,7 +18,6 @@
 
 enum {
 	PERTURBATIONS = 4,
-	POISON = 0xFF,
 	UNMOVED_MOST = 4 /* elements that may be off where nothing is perturbed */
 };
 /* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by
@@ -58,7 +57,7 @@ struct making {
 static struct trial_input input_of(const struct making *m)
 {
 	return (struct trial_input){
-		.seed = m->q->seed, .poison = POISON, .values = m->q->values, .keep = m->r->resident ? WIRE_RESIDENT : 0
+		.seed = m->q->seed, .poison = TRIAL_POISON, .values = m->q->values, .keep = m->r->resident ? WIRE_RESIDENT : 0
 	};
 }
 
@@ -532,7 +531,7 @@ static int compare_kinds(const struct making *m, struct trial *t, struct err *e)
 					       .len = o->wanted_len,
 					       .type = o->wanted_type,
 					       .judgement = o->judgement,
-					       .poison = POISON };
+					       .poison = TRIAL_POISON };
 		if (reference_is_close(o))
 			continue;
 		int rc = trial_compare(t, (uint32_t)k, &want, &c, e);

@@ -15,7 +15,7 @@
 #include "core/judge/check.h"
 #include "core/workers/child.h"
 
-enum { SAMPLES = 2, OVERSAMPLE = 16, SHOWN = 3, LOG_MAX = 8 << 20, POISON = 0xFF, WORDS = 20 };
+enum { SAMPLES = 2, OVERSAMPLE = 16, SHOWN = 3, LOG_MAX = 8 << 20, WORDS = 20 };
 #define EXECUTE_NS (6 * EVAL_EXECUTE_NS) /* a kernel under a sanitizer is slower by one or two orders of magnitude */
 
 /* --- the log ------------------------------------------------------------------------------------------------------------------ */
@@ -365,7 +365,7 @@ static int execute(const struct eval *ev, const struct sanitize_request *q, cons
 	/* Poisoned buffers count as initialised: for initcheck what no input fills stays as the driver gave it. */
 	bool raw = strcmp(q->tool, "initcheck") == 0;
 	struct trial_input input = { .seed = q->seed,
-				     .poison = POISON,
+				     .poison = TRIAL_POISON,
 				     .keep = raw ? WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS | WIRE_KEEP_RAW : 0 };
 	int rc = eval_take_device(ev, q->facts, launcher, &worker, why);
 	if (rc < 0)

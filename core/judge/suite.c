@@ -10,7 +10,6 @@
 #include "core/judge/delays.h"
 #include "core/judge/round.h"
 
-enum { NAN_POISON = 0xFF, NUMBER_POISON = CHECK_POISON };
 enum {
 	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
 	DELAYED_RUNS = 4, /* of the kernel with delays */
@@ -132,7 +131,7 @@ static int move(struct running *r, struct err *e)
  * speed gives it away. */
 static int repeat(struct running *r, struct err *e)
 {
-	struct trial_input input = { .seed = r->q->seed, .poison = NUMBER_POISON, .keep = WIRE_KEEP_SCRATCH };
+	struct trial_input input = { .seed = r->q->seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH };
 	uint64_t ns = 0;
 	int rc = trial_execute(&r->trial, &input, EVAL_EXECUTE_NS, &ns, e);
 	input.keep |= WIRE_KEEP_OUTPUTS;
@@ -177,7 +176,7 @@ static bool in_parts(const struct spec *spec)
 static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed,
-				     .poison = x->number_poison ? NUMBER_POISON : NAN_POISON,
+				     .poison = x->number_poison ? CHECK_POISON : TRIAL_POISON,
 				     .values = x->values,
 				     .keep = x->keep };
 	char *unfit = NULL;
@@ -291,7 +290,7 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 		rc = trial_begin(&t, r->trial.worker, &v, e);
 	if (rc == 0) {
 		for (int i = 0; rc == 0 && c->passed && i < DELAYED_RUNS; i++) {
-			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed, .poison = NAN_POISON };
+			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed, .poison = TRIAL_POISON };
 			check_fini(c);
 			c->passed = true;
 			free(*ret_unfit);
@@ -337,7 +336,7 @@ static unsigned buffer_of(const struct plan *plan, const char *name)
 static int check_product(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct spec *spec = context_spec(r->j->baseline);
-	struct trial_input input = { .seed = r->q->seed, .poison = NAN_POISON };
+	struct trial_input input = { .seed = r->q->seed, .poison = TRIAL_POISON };
 	char *finding = NULL;
 	double tolerance = 0;
 	(void)c;
@@ -376,7 +375,7 @@ static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit
 	if (r->needless)
 		*ret_unfit = mem_str("no output is a `distribution`");
 	for (uint64_t i = 1; i <= SEEDS && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
-		struct trial_input input = { .seed = r->q->seed + i, .poison = NAN_POISON, .values = PLAN_INTEGERS };
+		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_INTEGERS };
 		check_fini(c);
 		rc = check_execution(r->j, &r->trial, &input, c, ret_unfit, e);
 	}

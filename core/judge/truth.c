@@ -150,7 +150,7 @@ static void outputs_fini(struct outputs *o)
 static int run(const struct choosing *c, const struct context *ctx, const struct params *params, struct outputs *ret_outputs,
 	       struct err *e)
 {
-	struct trial_input input = { .seed = 1, .poison = 0xFF };
+	struct trial_input input = { .seed = 1, .poison = TRIAL_POISON };
 	struct outputs out = { 0 };
 	struct variant v;
 	struct trial t;
@@ -320,7 +320,7 @@ struct resident_run {
 static int run_resident(const struct choosing *c, struct resident_run *r, const struct hash *hashes, const struct plan *plain,
 			struct err *e)
 {
-	struct trial_input input = { .seed = 1, .poison = 0xFF, .keep = WIRE_RESIDENT };
+	struct trial_input input = { .seed = 1, .poison = TRIAL_POISON, .keep = WIRE_RESIDENT };
 	struct bound_rules rules = { .sums = 0x1p-24, .terms = 1 };
 	struct wire_truth_found found;
 	struct variant v;

@@ -10,8 +10,6 @@
 #include "core/knowledge/knowledge.h"
 #include "core/record/comparison.h"
 
-enum { POISON = 0xFF };
-
 static const struct trial_pairing pairing = { .min_pairs = 12,
 					      .max_pairs = 200,
 					      .margin = COMPARE_MARGIN,
@@ -114,7 +112,7 @@ static int pair(const struct eval *ev, struct compare_request *q, struct trial t
 	for (int k = 0; k < 2; k++)
 		reference[k] = (struct reference_source){ .ev = ev, .baseline = side[k]->baseline, .facts = q->facts };
 	for (int k = 0; k < 2 && rc == 0; k++)
-		rc = check_run(&reference[k], &t[k], seed, POISON, &c[k], e);
+		rc = check_run(&reference[k], &t[k], seed, &c[k], e);
 	bool right = c[0].passed && c[1].passed;
 	if (rc == 0 && right) {
 		load_begin(&load, pool_worker_pid(t[0].worker));

@@ -9,7 +9,7 @@
 #include "core/judge/check.h"
 #include "core/workers/process.h"
 
-enum { POISON = 0xFF, LANES = 32, SECTOR = 32, WAITS = 5 };
+enum { LANES = 32, SECTOR = 32, WAITS = 5 };
 
 static void close_both(struct wire_counters *c, const char *why)
 {
@@ -18,7 +18,7 @@ static void close_both(struct wire_counters *c, const char *why)
 
 static int read_on(struct pool_worker *worker, const struct variant *v, struct wire_counters *ret_counters, struct err *e)
 {
-	struct trial_input input = { .seed = check_seed(), .poison = POISON };
+	struct trial_input input = { .seed = check_seed(), .poison = TRIAL_POISON };
 	struct trial t;
 	int rc = trial_begin(&t, worker, v, e);
 	if (rc < 0)

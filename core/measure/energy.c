@@ -66,7 +66,7 @@ static int weigh_once(struct pool_worker *device, const struct variant *v, struc
 	int rc = trial_begin(&t, device, v, e);
 	if (rc < 0)
 		return rc;
-	rc = trial_execute(&t, &(struct trial_input){ .seed = check_seed(), .poison = 0xFF }, EVAL_EXECUTE_NS, &ignored, e);
+	rc = trial_execute(&t, &(struct trial_input){ .seed = check_seed(), .poison = TRIAL_POISON }, EVAL_EXECUTE_NS, &ignored, e);
 	if (rc == 0)
 		rc = trial_energy(&t, MOMENT_NS, ret_weighed, e);
 	trial_end(&t);

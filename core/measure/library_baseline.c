@@ -10,8 +10,6 @@
 #include "core/judge/check.h"
 #include "core/measure/compare.h"
 
-enum { POISON = 0xFF };
-
 /* A quoted percentage: the interval is narrowed to half a percent where the device's noise permits it. */
 static const struct trial_pairing pairing = { .min_pairs = 12,
 					      .max_pairs = 120,
@@ -100,7 +98,7 @@ static int compare(const struct reference_source *j, struct trial *t, struct tri
 	check_seeds(seed, seeds);
 	p.warm = warm;
 	p.seeds = seeds;
-	int rc = check_run(j, library, seed, POISON, &c, e);
+	int rc = check_run(j, library, seed, &c, e);
 	if (rc == 0 && c.passed && trial_pair(t, library, &p, &r->paired, &why) == 0)
 		rc = check_left(j, library, &c, e);
 	if (rc < 0)

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "core/judge/check.h"
 
-enum { POISON = 0xFF };
 #define CAP_MOST_NS (4 * CLOCK_S)
 
 const char *const probe_names[WIRE_PROBES] = {
@@ -26,7 +25,7 @@ static const struct trial_pairing pairing = { .min_pairs = 6,
 static int time_pairs(struct trial *t, struct trial *probe, uint64_t seed, struct probe_result *r, struct err *e)
 {
 	struct trial_pairing p = pairing;
-	struct trial_input input = { .seed = seed, .poison = POISON };
+	struct trial_input input = { .seed = seed, .poison = TRIAL_POISON };
 	struct trial_paired paired;
 	uint64_t seeds[TRIAL_SEEDS];
 	check_seeds(seed, seeds);

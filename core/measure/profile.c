@@ -13,7 +13,6 @@
 #include "core/measure/guidance.h"
 #include "core/record/metric.h"
 
-enum { POISON = 0xFF };
 #define ENERGY_NS CLOCK_S
 
 static const struct trial_timing timing = {
@@ -199,7 +198,7 @@ static int check_and_measure(const struct reference_source *j, const struct prof
 {
 	struct check c = { .passed = false };
 	uint64_t seed = check_seed();
-	int rc = check_run(j, t, seed, POISON, &c, e);
+	int rc = check_run(j, t, seed, &c, e);
 	if (rc == 0 && c.passed)
 		rc = measure(j, q, t, seed, r, &c, e);
 	if (rc == 0 && c.passed)

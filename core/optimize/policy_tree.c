@@ -4,16 +4,17 @@
 
 #include <math.h>
 
-/* Chosen on 300 made landscapes other than those that are reported (docs/optimize.md). C from 0.02 to 0.4 and WIDEN of 2 or 4
- * differ little there: 31.0 to 33.5 % of regret after 24 calls. Rewards are scaled to the best one. */
-#define C 0.1
+/* Chosen on 300 made landscapes other than those that are reported (docs/optimize.md). UCT_CONSTANT from 0.02 to 0.4 and WIDEN of
+ * 2 or 4 differ little there: 31.0 to 33.5 % of regret after 24 calls. Rewards are scaled to the best one. */
+#define UCT_CONSTANT 0.1
 #define WIDEN 2.0
-#define ALPHA 0.5
+#define WIDEN_POWER 0.5
 
 static bool may_widen(const struct graph *g, int node)
 {
 	const struct graph_node *n = &g->nodes[node];
-	return !policy_is_dead(g, node) && policy_can_expand(g, node, POLICY_ANY) && n->tries < WIDEN * pow(n->visits + 1.0, ALPHA);
+	return !policy_is_dead(g, node) && policy_can_expand(g, node, POLICY_ANY) &&
+	       n->tries < WIDEN * pow(n->visits + 1.0, WIDEN_POWER);
 }
 
 /* Whether anything can be expanded at or below it. */
@@ -27,7 +28,7 @@ static bool is_open(const struct graph *g, int node)
 
 static double explore(unsigned parent, unsigned visits)
 {
-	return C * sqrt(log(parent + 1.0) / (visits + 1.0));
+	return UCT_CONSTANT * sqrt(log(parent + 1.0) / (visits + 1.0));
 }
 
 /* The best that was reached below, since a search wants one fast kernel, not many good ones. */

@@ -99,7 +99,7 @@ static int sort_near(struct tuner *u, size_t wanted, struct err *e)
 			/* Fills the inputs and times. What cannot be timed keeps no time. */
 			struct trial t;
 			struct trial_timing timing = timing_again;
-			struct trial_input input = { .seed = u->secrets.search, .poison = TUNE_POISON };
+			struct trial_input input = { .seed = u->secrets.search, .poison = TRIAL_POISON };
 			struct err why = ERR_INIT;
 			uint64_t ns;
 			timing.warm = u->q->warm;
@@ -233,7 +233,7 @@ static int check_and_time(struct tuner *u, const struct variant *v, uint64_t see
 	timing.seeds = seeds;
 	if (trial_begin(&t, u->device, v, &a->why) < 0)
 		return 0;
-	int rc = check_run(&u->source, &t, seed, TUNE_POISON, &a->check, e);
+	int rc = check_run(&u->source, &t, seed, &a->check, e);
 	if (rc == 0 && a->check.passed && trial_measure(&t, &timing, &a->times, &a->why) == 0 && objective_weighs(u->objective)) {
 		struct trial_weighed weighed;
 		if (trial_energy(&t, WEIGH_NS, &weighed, &a->why) == 0) {

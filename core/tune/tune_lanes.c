@@ -145,7 +145,7 @@ static void check_and_time_once(const struct tuner *u, struct pool_worker *worke
 	double give_up = u->q->give_up > 0 ? u->q->give_up : tune_plain(u) ? GIVE_UP : GIVE_UP_OTHER;
 	if (trial_begin(&trial, worker, j->used, &j->why) < 0)
 		return;
-	if (check_run(&source, &trial, u->secrets.search, TUNE_POISON, &j->check, &t->broken) == 0) {
+	if (check_run(&source, &trial, u->secrets.search, &j->check, &t->broken) == 0) {
 		j->checked = true;
 		timing.warm = u->q->warm;
 		timing.hopeless_ns = isfinite(best_ns) ? best_ns * give_up : 0;

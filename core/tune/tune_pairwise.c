@@ -50,7 +50,7 @@ static int pair_up(struct tuner *u, struct side s[2], uint64_t seed, struct tria
 	pairing.warm = u->q->warm;
 	pairing.seeds = seeds;
 	for (int k = 0; k < 2; k++) {
-		rc = check_run(&u->source, &s[k].trial, seed, TUNE_POISON, &s[k].check, e);
+		rc = check_run(&u->source, &s[k].trial, seed, &s[k].check, e);
 		s[k].judged = rc == 0;
 		if (rc < 0 || !s[k].check.passed)
 			return rc;
@@ -197,7 +197,7 @@ static int compare_winner(struct tuner *u, const struct finalist *winner, struct
 	int rc = trial_begin(&t, u->device, &winner->variant, e);
 	if (rc < 0)
 		return rc;
-	rc = check_run(&u->source, &t, seed, TUNE_POISON, &c, e);
+	rc = check_run(&u->source, &t, seed, &c, e);
 	if (rc == 0 && c.passed)
 		rc = library_baseline_compare(&u->source, &t, u->q->ctx, u->secrets.library[1], u->q->warm, r, e);
 	if (rc == 0 && c.passed)

@@ -11,7 +11,7 @@
 #include "core/tune/tune.h"
 #include "core/workers/variant.h"
 
-enum { TUNE_POISON = 0xFF, TUNE_FINALISTS = 16 };
+enum { TUNE_FINALISTS = 16 };
 
 /* What rows say whose figures are never quoted; tune_resume.c reads them. */
 #define TUNE_SEARCHED "search"

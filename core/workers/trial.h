@@ -27,6 +27,8 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
+/* What outputs and scratch hold before an execution: NaN in every float type, so that what is never written shows. */
+enum { TRIAL_POISON = 0xFF };
 /* What one execution starts from; see struct wire_execute. */
 struct trial_input {
 	uint64_t seed;
