@@ -283,11 +283,8 @@ static int sort_jobs(struct db *home, const struct job_list *jobs, const char *o
 static int copy_jobs(struct db *home, const struct job *const *jobs, size_t count, const char *db_path, struct buf *report,
 		     struct err *e)
 {
-	struct store *store = NULL;
 	struct db *to = NULL;
-	int rc = store_open(db_path, &store, e);
-	if (rc == 0)
-		rc = store_take(store, &to, e);
+	int rc = store_open_one(db_path, STORE_NEWEST, &to, e);
 	if (rc == 0)
 		rc = store_begin(to, e);
 	if (rc == 0) {
@@ -295,8 +292,7 @@ static int copy_jobs(struct db *home, const struct job *const *jobs, size_t coun
 			rc = copy_job(home, to, jobs[i], report, e);
 		rc = store_end(to, rc, e);
 	}
-	store_give(to);
-	store_close(store);
+	store_close_one(to);
 	return rc < 0 ? rc : 0;
 }
 

@@ -269,11 +269,8 @@ static int copy_file(const char *from, const char *to, struct err *e)
 
 static int merge_copy(struct db *home, const char *copy, struct drain_merged *sums, struct buf *report, struct err *e)
 {
-	struct store *store = NULL;
 	struct db *away = NULL;
-	int rc = store_open(copy, &store, e);
-	if (rc == 0)
-		rc = store_take(store, &away, e);
+	int rc = store_open_one(copy, STORE_NEWEST, &away, e);
 	if (rc == 0)
 		rc = query_do(home, "merge_attach", QUERY(QUERY_TEXT(copy)), NULL, e);
 	if (rc >= 0) {
@@ -282,8 +279,7 @@ static int merge_copy(struct db *home, const char *copy, struct drain_merged *su
 		rc = rc < 0 ? rc : merge_all(home, away, sums, report, e);
 		query_exec(home, "merge_end", &late);
 	}
-	store_give(away);
-	store_close(store);
+	store_close_one(away);
 	return rc;
 }
 

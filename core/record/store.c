@@ -338,11 +338,22 @@ int store_open(const char *path, struct store **ret_store, struct err *e)
 	return open_with(path, false, ret_store, e);
 }
 
-int store_open_as_is(const char *path, struct store **ret_store, struct err *e)
+int store_open_one(const char *path, enum store_how how, struct db **ret_db, struct err *e)
 {
-	if (access(path, F_OK) != 0)
+	struct store *s = NULL;
+	if (how == STORE_AS_IS && access(path, F_OK) != 0)
 		return err_sys(e, errno, "%s: there is no such database", path);
-	return open_with(path, true, ret_store, e);
+	int rc = open_with(path, how == STORE_AS_IS, &s, e);
+	if (rc == 0 && (rc = store_take(s, ret_db, e)) < 0)
+		store_close(s);
+	return rc;
+}
+
+void store_close_one(struct db *take_db)
+{
+	struct store *s = take_db ? store_of(take_db) : NULL;
+	store_give(take_db);
+	store_close(s);
 }
 
 void store_close(struct store *take_store)
@@ -465,15 +476,11 @@ int store_check_pages(struct db *db, int64_t deadline, struct err *e)
 
 static int check_copy(const char *path, struct err *e)
 {
-	struct store *s = NULL;
 	struct db *db = NULL;
-	int rc = store_open_as_is(path, &s, e);
-	if (rc == 0)
-		rc = store_take(s, &db, e);
+	int rc = store_open_one(path, STORE_AS_IS, &db, e);
 	if (rc == 0)
 		rc = store_check(db, e);
-	store_give(db);
-	store_close(s);
+	store_close_one(db);
 	return rc;
 }
 

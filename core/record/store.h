@@ -40,8 +40,6 @@ struct db; /* one connection with its prepared statements; used by the thread th
  * ERR_UNSUPPORTED: written by a newer peakd, nothing was changed. ERR_INPUT: not a database, or not peakd's.
  * ERR_IO: cannot be created or written, disk full, damaged. */
 int store_open(const char *path, struct store **ret_store, struct err *e);
-/* The same for a database that exists, which keeps the version that it has: to copy and to check it. */
-int store_open_as_is(const char *path, struct store **ret_store, struct err *e);
 /* All handles must have been given back. NULL is fine. */
 void store_close(struct store *take_store);
 /* The version of the database's schema that this peakd writes: the number of the newest migration. */
@@ -54,6 +52,12 @@ const char *store_path(const struct store *s);
 int store_take(struct store *s, struct db **ret_db, struct err *e);
 /* Gives a handle back to its store. No transaction may be open. NULL is fine. */
 void store_give(struct db *take_db);
+
+/* For those who need one handle and no more: opens the database and takes it. STORE_AS_IS: it must exist and keeps its version, to
+ * be copied and checked. store_close_one gives the handle back and closes the database. NULL is fine. */
+enum store_how { STORE_NEWEST, STORE_AS_IS };
+int store_open_one(const char *path, enum store_how how, struct db **ret_db, struct err *e);
+void store_close_one(struct db *take_db);
 /* Whether the calling thread is the one that took the handle; another one takes one of its own. */
 bool store_mine(const struct db *db);
 /* -ERR_IO with the first reading that failed since the handle was taken, whoever passed over it: what was read is not

@@ -9,39 +9,22 @@
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/verbs.h"
 
-struct opened {
-	struct store *store;
-	struct db *db;
-};
-
-static int open_as_is(const struct verb_line *line, struct opened *o, struct err *e)
-{
-	int rc = store_open_as_is(line->db, &o->store, e);
-	return rc < 0 ? rc : store_take(o->store, &o->db, e);
-}
-
-static void close_again(struct opened *o)
-{
-	store_give(o->db);
-	store_close(o->store);
-}
-
 static int backup_run(const struct verb_line *line)
 {
 	const char *to = line->words[0];
-	struct opened o = { NULL, NULL };
+	struct db *db = NULL;
 	struct err e = ERR_INIT;
 	struct stat st;
 	int rc = out_is_stdout(to) ? err_set(&e, ERR_INPUT, "a backup is a file: name one") : 0;
 	if (rc == 0)
 		rc = out_check(to, verb_get(line, "force") != NULL, &e);
 	if (rc == 0)
-		rc = open_as_is(line, &o, &e);
+		rc = store_open_one(line->db, STORE_AS_IS, &db, &e);
 	if (rc == 0)
-		rc = store_copy(o.db, to, &e);
+		rc = store_copy(db, to, &e);
 	if (rc == 0 && stat(to, &st) < 0)
 		rc = err_sys(&e, errno, "%s", to);
-	close_again(&o);
+	store_close_one(db);
 	return rc < 0 ? verb_fail(line, &e)
 		      : verbs_answer(line, json_pack("{s:s, s:I}", "file", to, "bytes", (json_int_t)st.st_size),
 				     "%s: %lld bytes, checked\n", to, (long long)st.st_size);
@@ -54,13 +37,13 @@ static void add_finding(void *arg, const char *finding)
 
 static int check_run(const struct verb_line *line)
 {
-	struct opened o = { NULL, NULL };
+	struct db *db = NULL;
 	struct err e = ERR_INIT;
 	json_t *findings = json_array();
-	int rc = open_as_is(line, &o, &e);
+	int rc = store_open_one(line->db, STORE_AS_IS, &db, &e);
 	if (rc == 0)
-		rc = store_check_all(o.db, add_finding, findings, &e);
-	close_again(&o);
+		rc = store_check_all(db, add_finding, findings, &e);
+	store_close_one(db);
 	for (int i = 0; i < rc && !verb_get(line, "json"); i++)
 		printf("%s\n", json_string_value(json_array_get(findings, (size_t)i)));
 	if (rc >= 0)

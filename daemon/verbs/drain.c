@@ -27,41 +27,16 @@
 
 /* --- export and merge ------------------------------------------------------------------------------------------------------- */
 
-/* A database and a handle of it. */
-struct opened {
-	struct store *store;
-	struct db *db;
-};
-
-static int open_db(const char *path, struct opened *ret_opened, struct err *e)
-{
-	struct opened o = { .store = NULL };
-	int rc = store_open(path, &o.store, e);
-	if (rc == 0)
-		rc = store_take(o.store, &o.db, e);
-	if (rc < 0)
-		store_close(o.store);
-	else
-		*ret_opened = o;
-	return rc;
-}
-
-static void close_db(struct opened *o)
-{
-	store_give(o->db);
-	store_close(o->store);
-}
-
 static int export_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
-	struct opened home;
+	struct db *home = NULL;
 	struct buf report = BUF_INIT;
 	(void)ret_signal;
-	int rc = open_db(line->db, &home, e);
+	int rc = store_open_one(line->db, STORE_NEWEST, &home, e);
 	if (rc < 0)
 		return rc;
-	rc = drain_export(home.db, folder, verb_get(line, "job"), &report, e);
-	close_db(&home);
+	rc = drain_export(home, folder, verb_get(line, "job"), &report, e);
+	store_close_one(home);
 	if (rc == 0)
 		rc = err_set(e, ERR_NOT_FOUND,
 			     "no job is kept for another machine%s%s: queue one with `peakd tune AT --device cuda:0 "
@@ -77,15 +52,15 @@ static int export_bundle(const struct verb_line *line, const char *folder, int *
 
 static int merge_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
-	struct opened home;
+	struct db *home = NULL;
 	struct buf report = BUF_INIT;
 	struct drain_merged m;
 	(void)ret_signal;
-	int rc = open_db(line->db, &home, e);
+	int rc = store_open_one(line->db, STORE_NEWEST, &home, e);
 	if (rc < 0)
 		return rc;
-	rc = drain_merge(home.db, folder, &m, &report, e);
-	close_db(&home);
+	rc = drain_merge(home, folder, &m, &report, e);
+	store_close_one(home);
 	if (rc == 0)
 		verbs_answer(line,
 			     json_pack("{s:s, s:i, s:i, s:i, s:i, s:i}", "folder", folder, "merged", (int)m.merged, "known",
@@ -101,18 +76,18 @@ static int merge_bundle(const struct verb_line *line, const char *folder, int *r
 static int show_bundle(const struct verb_line *line, const char *folder, int *ret_signal, struct err *e)
 {
 	enum drain_state state;
-	struct opened bundle;
+	struct db *bundle = NULL;
 	struct job_list jobs;
 	(void)ret_signal;
 	int rc = drain_check(folder, &state, e);
 	if (rc < 0)
 		return rc;
 	char *db = drain_db(folder);
-	rc = open_db(db, &bundle, e);
+	rc = store_open_one(db, STORE_NEWEST, &bundle, e);
 	free(db);
 	if (rc < 0)
 		return rc;
-	rc = job_list(bundle.db, NULL, false, 0, &jobs, e);
+	rc = job_list(bundle, NULL, false, 0, &jobs, e);
 	if (rc >= 0) {
 		json_t *rows = json_array();
 		for (size_t i = jobs.count; i > 0; i--) {
@@ -127,7 +102,7 @@ static int show_bundle(const struct verb_line *line, const char *folder, int *re
 			     "%s: %s, %zu job%s\n", folder, drain_state_name(state), jobs.count, jobs.count == 1 ? "" : "s");
 		job_list_fini(&jobs);
 	}
-	close_db(&bundle);
+	store_close_one(bundle);
 	/* Opening may have migrated the database, so it is sealed again. */
 	return rc < 0 || state == DRAIN_RUNNING ? rc : drain_seal(folder, state, e);
 }
@@ -160,15 +135,15 @@ static int check_devices(const struct job_list *jobs, struct err *e)
 
 static int check_jobs(const char *db, struct err *e)
 {
-	struct opened bundle;
+	struct db *bundle = NULL;
 	struct job_list jobs;
-	int rc = open_db(db, &bundle, e);
+	int rc = store_open_one(db, STORE_NEWEST, &bundle, e);
 	if (rc < 0)
 		return rc;
-	rc = store_check(bundle.db, e);
+	rc = store_check(bundle, e);
 	if (rc == 0)
-		rc = job_list(bundle.db, NULL, true, 0, &jobs, e);
-	close_db(&bundle);
+		rc = job_list(bundle, NULL, true, 0, &jobs, e);
+	store_close_one(bundle);
 	if (rc < 0)
 		return rc;
 	rc = check_devices(&jobs, e);

@@ -24,15 +24,11 @@ static int write_line(void *arg, const struct trajectory *t, struct err *e)
 
 static int write_all(const struct verb_line *line, FILE *out, struct err *e)
 {
-	struct store *store = NULL;
 	struct db *db = NULL;
-	int rc = store_open(line->db, &store, e);
-	if (rc == 0)
-		rc = store_take(store, &db, e);
+	int rc = store_open_one(line->db, STORE_NEWEST, &db, e);
 	if (rc == 0)
 		rc = trajectory_each(db, verb_get(line, "transformation"), write_line, out, e);
-	store_give(db);
-	store_close(store);
+	store_close_one(db);
 	return rc;
 }
 

@@ -22,7 +22,6 @@ static int vacuum_run(const struct verb_line *line)
 	struct retention policy = RETENTION_DEFAULT;
 	struct retention_counts c;
 	struct store_claim claim = STORE_CLAIM_INIT;
-	struct store *store = NULL;
 	struct db *db = NULL;
 	struct err e = ERR_INIT;
 	long long before = 0, after = 0;
@@ -37,17 +36,14 @@ static int vacuum_run(const struct verb_line *line)
 	if (rc == 0 && compact && (rc = store_lock(line->db, NULL, &claim, &e)) < 0)
 		err_wrap(&e, "end it before --compact, which rewrites the file");
 	if (rc == 0)
-		rc = store_open(line->db, &store, &e);
-	if (rc == 0)
-		rc = store_take(store, &db, &e);
+		rc = store_open_one(line->db, STORE_NEWEST, &db, &e);
 	if (rc == 0)
 		rc = retention_apply(db, &policy, clock_wall_ms(), &c, &e);
 	before = file_size(line->db);
 	if (rc == 0 && compact)
 		rc = retention_compact(db, &e);
 	after = file_size(line->db);
-	store_give(db);
-	store_close(store);
+	store_close_one(db);
 	store_unlock(&claim);
 	if (rc < 0)
 		return verb_fail(line, &e);
