@@ -132,6 +132,10 @@ struct work_asked {
 	int64_t calls, tokens_in, tokens_out;
 };
 
+/* The exchange's row: of `row` the caller sets key.step, provider, and what else it knows of outcome and text_hash. */
+struct exchange;
+int work_record_exchange(struct engine_job *job, const struct model_request *request, const struct model_answer *answer,
+			 struct exchange *row, struct err *e);
 /* *ret_answer: free(). Adds to *io_asked. Errors as of struct model's ask. */
 int work_ask(struct engine_job *job, const struct work_question *q, char **ret_answer, struct work_asked *io_asked, struct err *e);
 

@@ -65,31 +65,15 @@ static int answered(void *arg, const struct model_request *request, const struct
 		    struct err *e)
 {
 	struct drafter *w = arg;
-	struct buf prompt = BUF_INIT;
-	prompt_render(request->prompt, &prompt);
-	struct exchange row = {
-		.key = { request->key.context.hex, request->key.transformation, (int)request->key.pass, "host",
-			 (int)request->key.attempt },
-		.model = answer->model ? answer->model : "",
-		.provider = w->model,
-		.prompt = buf_text(&prompt),
-		.reply = answer->text,
-		.outcome = wrong ? "not taken" : "ok",
-		.tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
-		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
-		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
-		.latency_ms = (int64_t)answer->elapsed_ms,
-		.job = w->job->id,
-	};
-	int rc = exchange_add(w->job->db, &row, e);
+	struct exchange row = { .key = { .step = "host" }, .provider = w->model, .outcome = wrong ? "not taken" : "ok" };
+	int rc = work_record_exchange(w->job, request, answer, &row, e);
 	w->tokens_in += answer->prompt_tokens;
 	w->tokens_out += answer->output_tokens;
 	w->tokens_cached += answer->cached_tokens;
 	if (answer->note)
 		log_info("job %s: %s", w->job->id, answer->note);
 	engine_progress(w->job, ++w->asked, 0, wrong ? wrong : "draft: answered");
-	buf_fini(&prompt);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* --- request and result ------------------------------------------------------------------------------------------------------- */

@@ -233,27 +233,13 @@ static int record_exchange(struct apply *a, const struct model_request *request,
 {
 	const struct model_key *key = &request->key;
 	const struct transformation *t = transform_asked(a->x, key);
-	struct buf prompt = BUF_INIT;
-	prompt_render(request->prompt, &prompt);
 	struct exchange row = {
-		.key = { key->context.hex, key->transformation, (int)key->pass,
-			 context_region_name(t->passes[key->pass - 1].steps[key->step - 1].region), (int)key->attempt },
+		.key = { .step = context_region_name(t->passes[key->pass - 1].steps[key->step - 1].region) },
 		.text_hash = t->hash.hex,
-		.model = answer->model ? answer->model : "",
 		.provider = provider,
-		.prompt = buf_text(&prompt),
-		.reply = answer->text,
-		.finish = reply_finish_name(answer->finish),
 		.outcome = reply_outcome_name(outcome),
-		.tokens_in = answer->prompt_tokens ? (int64_t)answer->prompt_tokens : -1,
-		.tokens_out = answer->output_tokens ? (int64_t)answer->output_tokens : -1,
-		.tokens_cached = answer->cached_tokens ? (int64_t)answer->cached_tokens : -1,
-		.latency_ms = (int64_t)answer->elapsed_ms,
-		.job = a->job->id,
 	};
-	int rc = exchange_add(a->job->db, &row, e);
-	buf_fini(&prompt);
-	return rc < 0 ? rc : 0;
+	return work_record_exchange(a->job, request, answer, &row, e);
 }
 
 /* The row as it stands now or, when all passes hold, its checkpoint. */
