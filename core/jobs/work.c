@@ -76,17 +76,16 @@ struct eval work_eval(struct engine_job *job)
 			      .spent = &job->spent };
 }
 
-int work_devices(struct engine_job *job, const char *device, const struct context *ctx, struct facts **ret_facts, size_t *ret_count,
+int work_devices(const struct work *w, const char *device, const char *backend, struct facts **ret_facts, size_t *ret_count,
 		 struct err *e)
 {
-	struct work *w = job->user;
 	struct facts *list;
 	size_t count;
-	int rc = pool_device_set(w->pool, device && *device ? device : context_backend(ctx), &list, &count, e);
+	int rc = pool_device_set(w->pool, device && *device ? device : backend, &list, &count, e);
 	if (rc < 0)
 		return rc;
-	if (strcmp(list[0].backend, context_backend(ctx)) != 0) {
-		rc = pool_wrong_backend(list[0].id, context_backend(ctx), e);
+	if (strcmp(list[0].backend, backend) != 0) {
+		rc = pool_wrong_backend(list[0].id, backend, e);
 		free(list);
 		return rc;
 	}
@@ -95,11 +94,11 @@ int work_devices(struct engine_job *job, const char *device, const struct contex
 	return 0;
 }
 
-int work_device(struct engine_job *job, const char *device, const struct context *ctx, struct facts *ret_facts, struct err *e)
+int work_device(const struct work *w, const char *device, const char *backend, struct facts *ret_facts, struct err *e)
 {
 	struct facts *list;
 	size_t count;
-	int rc = work_devices(job, device, ctx, &list, &count, e);
+	int rc = work_devices(w, device, backend, &list, &count, e);
 	if (rc < 0)
 		return rc;
 	*ret_facts = list[0];

@@ -80,10 +80,10 @@ void work_library_set(struct work_library *w, const char *name, const char *why,
 
 /* An eval for one job: its pool, cancel and progress. */
 struct eval work_eval(struct engine_job *job);
-/* The device that is named (NULL or "": the first one of the context's backend). ERR_INPUT when it runs other code. */
-int work_device(struct engine_job *job, const char *device, const struct context *ctx, struct facts *ret_facts, struct err *e);
+/* The device that is named (NULL or "": the backend's first one). ERR_INPUT when it belongs to another backend. */
+int work_device(const struct work *w, const char *device, const char *backend, struct facts *ret_facts, struct err *e);
 /* The same where several may work together ("cuda:all", "cuda:0,1"). ret_facts: free(). */
-int work_devices(struct engine_job *job, const char *device, const struct context *ctx, struct facts **ret_facts, size_t *ret_count,
+int work_devices(const struct work *w, const char *device, const char *backend, struct facts **ret_facts, size_t *ret_count,
 		 struct err *e);
 
 /* models_open for a job's questions, which say on whose behalf they are asked (traceparent). name NULL: the default. */

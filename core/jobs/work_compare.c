@@ -219,7 +219,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		lineage_fini(&l[1]);
 		return rc;
 	}
-	rc = work_device(job, q->device, l[1].ctx, &facts, e);
+	rc = work_device(job->user, q->device, context_backend(l[1].ctx), &facts, e);
 	if (rc == 0 && !facts.runs)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", facts.id);
 	if (rc == 0)

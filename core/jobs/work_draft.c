@@ -147,22 +147,6 @@ static void describe(const struct drafter *w, const struct draft_ask_result *r, 
 	free(complaint);
 }
 
-static int find_device(struct engine_job *job, const char *device, const char *backend, struct facts *ret_facts, struct err *e)
-{
-	struct work *w = job->user;
-	struct facts *list;
-	size_t count;
-	int rc = pool_device_set(w->pool, device, &list, &count, e);
-	if (rc < 0)
-		return rc;
-	*ret_facts = list[0];
-	free(list);
-	if (strcmp(ret_facts->backend, backend) != 0)
-		return err_set(e, ERR_INPUT, "device %s runs %s code, and this file is %s", ret_facts->id, ret_facts->backend,
-			       backend);
-	return 0;
-}
-
 static int run(struct engine_job *job, const void *request, void *result, struct err *e)
 {
 	const struct request *q = request;
@@ -181,7 +165,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	int rc = 0;
 	w.ev.progress = NULL;
 	if (q->device) {
-		rc = find_device(job, q->device, ask.backend, &facts, e);
+		rc = work_device(job->user, q->device, ask.backend, &facts, e);
 		w.facts = &facts;
 	}
 	if (rc == 0 && q->model) {

@@ -395,7 +395,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	if (rc == 0)
 		rc = lineage_load(job->db, q->subject.checkpoint, &o.start, e);
 	if (rc == 0)
-		rc = work_device(job, q->subject.device, o.start.ctx, &o.facts, e);
+		rc = work_device(job->user, q->subject.device, context_backend(o.start.ctx), &o.facts, e);
 	if (rc == 0 && !o.facts.runs && q->batch == NULL)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", o.facts.id);
 	if (rc == 0)

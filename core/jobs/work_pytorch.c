@@ -373,7 +373,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 		rc = err_set(e, ERR_INPUT, "b: the baseline of checkpoint %lld has no Python reference that PyTorch could run",
 			     (long long)l.id);
 	if (rc == 0)
-		rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+		rc = work_device(job->user, q->subject.device, context_backend(l.ctx), &facts, e);
 	if (rc == 0 && !facts.runs)
 		rc = err_set(e, ERR_UNSUPPORTED, "%s only compiles: nothing can be timed on it", facts.id);
 	if (rc == 0)

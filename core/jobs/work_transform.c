@@ -210,7 +210,7 @@ static int apply_init(struct apply *a, struct engine_job *job, const struct requ
 	if (rc == 0 && !a->made)
 		rc = lineage_load(job->db, a->x ? a->x->parent_id : q->subject.checkpoint, &a->l, e);
 	if (rc == 0 && !a->made)
-		rc = work_device(job, q->subject.device, a->l.ctx, &a->facts, e);
+		rc = work_device(job->user, q->subject.device, context_backend(a->l.ctx), &a->facts, e);
 	if (rc == 0 && !a->made && a->x == NULL)
 		rc = begin(a, e);
 	if (rc < 0)
@@ -647,7 +647,7 @@ static int run_edit(struct engine_job *job, const void *request, void *ret_resul
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+	rc = work_device(job->user, q->subject.device, context_backend(l.ctx), &facts, e);
 	if (rc == 0 && faster)
 		rc = work_keep_check(job, &l, &facts, e);
 	if (rc == 0)

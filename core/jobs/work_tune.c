@@ -60,9 +60,9 @@ struct tuned_size {
 	struct work_library library;
 	struct speed speed; /* in pairs, over baseline and parent, as it is recorded at the end; of several sizes together: of the
 			       first */
-	double rse;    /* relative standard error of the winner's samples */
-	int64_t samples; /* negative: no final timing */
-	int64_t run;     /* measurement run */
+	double rse;         /* relative standard error of the winner's samples */
+	int64_t samples;    /* negative: no final timing */
+	int64_t run;        /* measurement run */
 	double device_seconds, seconds, estimated_seconds;
 	char *why; /* examples of what failed, a line each */
 };
@@ -416,7 +416,7 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	int rc = lineage_load(job->db, q->subject.checkpoint, &x.l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_devices(job, q->subject.device, x.l.ctx, &x.facts, &x.devices, e);
+	rc = work_devices(job->user, q->subject.device, context_backend(x.l.ctx), &x.facts, &x.devices, e);
 	if (rc == 0)
 		rc = work_sizes_list(q->sizes, x.l.ctx, x.facts, &x.sizes, e);
 	for (size_t i = 0; rc == 0 && i < (each ? x.sizes.count : 1); i++)

@@ -176,7 +176,7 @@ static int run(struct engine_job *job, const void *request, void *result, struct
 	int rc = lineage_load(job->db, q->subject.checkpoint, &l, e);
 	if (rc < 0)
 		return rc;
-	rc = work_device(job, q->subject.device, l.ctx, &facts, e);
+	rc = work_device(job->user, q->subject.device, context_backend(l.ctx), &facts, e);
 	if (rc == 0)
 		find_failed(job, &l, &facts, &failed);
 	struct validate_request r = { .ctx = l.ctx,

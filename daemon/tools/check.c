@@ -97,8 +97,6 @@ static int check_device(const struct mcp_call *call, const struct context *ctx, 
 {
 	const char *device = tools_text(call, "device"), *batch = tools_text(call, "batch");
 	bool named = device && *device;
-	struct facts *list;
-	size_t count;
 	bool others = false; /* another backend's; an unknown one is named by the list of devices */
 	for (size_t i = 0; i < POOL_BACKENDS && named; i++)
 		others = others ||
@@ -106,14 +104,7 @@ static int check_device(const struct mcp_call *call, const struct context *ctx, 
 	if (others)
 		return pool_wrong_backend(device, context_backend(ctx), e);
 	*ret_here = !tools_flag(call, "later") && !(batch && *batch);
-	if (!*ret_here)
-		return 0;
-	int rc = pool_device_set(tools_app(call)->work.pool, named ? device : context_backend(ctx), &list, &count, e);
-	if (rc == 0) {
-		*ret_facts = list[0];
-		free(list);
-	}
-	return rc;
+	return *ret_here ? work_device(&tools_app(call)->work, device, context_backend(ctx), ret_facts, e) : 0;
 }
 
 int tools_check(const struct mcp_call *call, struct db *db, int64_t checkpoint, struct err *e)

@@ -10,15 +10,6 @@
 #include "core/transform/saved.h"
 #include "core/workers/pool.h"
 
-static int facts_of(struct mcp_call *call, const struct context *ctx, struct facts *ret_facts, struct err *e)
-{
-	const char *device = tools_text(call, "device");
-	int rc = pool_device(tools_app(call)->work.pool, device ? device : context_backend(ctx), ret_facts, e);
-	if (rc == 0 && strcmp(ret_facts->backend, context_backend(ctx)) != 0)
-		rc = pool_wrong_backend(ret_facts->id, context_backend(ctx), e);
-	return rc;
-}
-
 static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x, struct err *e)
 {
 	struct lineage l;
@@ -35,7 +26,7 @@ static int begin(struct mcp_call *call, struct db *db, struct transform **ret_x,
 		free(workflow);
 		return rc;
 	}
-	rc = facts_of(call, l.ctx, &facts, e);
+	rc = work_device(&tools_app(call)->work, tools_text(call, "device"), context_backend(l.ctx), &facts, e);
 	if (rc == 0)
 		rc = library_find_or_text(tools_app(call)->work.library, tools_text(call, "transformation"), &t, e);
 	if (rc == 0)
@@ -69,7 +60,7 @@ static int take_over(struct mcp_call *call, struct db *db, const char *id, struc
 	int rc = saved_take(db, id, NULL, &x, e);
 	if (rc < 0)
 		return rc;
-	rc = facts_of(call, x->parent, &x->facts, e);
+	rc = work_device(&tools_app(call)->work, tools_text(call, "device"), context_backend(x->parent), &x->facts, e);
 	x->has_facts = rc == 0;
 	if (rc == 0 && x->state == TRANSFORM_STUCK)
 		rc = transform_reopen(x, false, e);
