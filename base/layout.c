@@ -127,6 +127,14 @@ static json_t *text_json(const char *text)
 	return json;
 }
 
+json_t *layout_texts(char *const *at, size_t count)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, text_json(at[i]));
+	return list;
+}
+
 static json_t *list_json(const struct layout_field *f, const void *object)
 {
 	json_t *list = json_array();

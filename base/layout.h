@@ -61,7 +61,7 @@ struct layout_field {
 	const char *about;  /* for the schema; NULL: the name says it */
 	const char *say; /* words for a terminal, % being the value; NULL: not shown. Of a bool: shown when it is true. Of a LIST:
 			  * what stands before each element; NULL: each ends a line */
-	unsigned flags; /* of enum layout_flags */
+	unsigned flags;  /* of enum layout_flags */
 };
 
 struct layout {
@@ -101,6 +101,9 @@ char *layout_write(const struct layout *l, const void *object);
 
 /* The JSON Schema of layout_json's object: a new reference. */
 json_t *layout_schema(const struct layout *l);
+
+/* A list of texts, as layouts write one: a new reference. */
+json_t *layout_texts(char *const *at, size_t count);
 
 /* Appends what the fields' `say` gives; of a list the first eight elements, each on a line of its own. */
 void layout_text(const struct layout *l, const void *object, struct buf *out);

@@ -84,7 +84,7 @@ static size_t closed_by(const char *s, const char *end)
 	return at ? (size_t)(at - s) + strlen(end) : strlen(s);
 }
 
-static size_t text_length(const char *s)
+size_t lex_quoted(const char *s)
 {
 	size_t n = 1;
 	while (s[n] && s[n] != s[0] && s[n] != '\n')
@@ -116,7 +116,7 @@ size_t lex_c(const char *s, enum lex_kind *ret_kind)
 	}
 	if (s[0] == '"' || s[0] == '\'') {
 		*ret_kind = LEX_TEXT;
-		return text_length(s);
+		return lex_quoted(s);
 	}
 	return 1;
 }

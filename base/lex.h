@@ -23,6 +23,9 @@ bool lex_is_name(const char *s);
 /* Length of the text up to one of `ends` that is outside of brackets, or its end. */
 size_t lex_until(const char *s, const char *ends);
 
+/* Length of the text that begins at s with a quote, up to the same quote or the end of the line; \ escapes a character. */
+size_t lex_quoted(const char *s);
+
 /* Tokens of C, CUDA, HIP and HLSL. */
 enum lex_kind {
 	LEX_WORD,

@@ -55,6 +55,14 @@ size_t utf8_fit(const char *text, size_t max)
 	return max;
 }
 
+size_t utf8_count(const char *text)
+{
+	size_t n = 0;
+	for (; *text; text++)
+		n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that continue a character do not count */
+	return n;
+}
+
 void utf8_cut(char *text, size_t max)
 {
 	static const char dots[] = "…";

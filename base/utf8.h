@@ -12,6 +12,8 @@ const char *utf8_bad(const char *text);
 char *utf8_clean(char *text);
 /* How much of a text fits into `max` bytes without splitting a character. */
 size_t utf8_fit(const char *text, size_t max);
+/* How many characters the text has. */
+size_t utf8_count(const char *text);
 /* Shortens the text to at most `max` bytes, between characters; a text that was cut ends in "…". max is at least 3. */
 void utf8_cut(char *text, size_t max);
 /* The line, from 1, of a place in the text. */

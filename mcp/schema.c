@@ -315,14 +315,6 @@ static int check_size(const json_t *schema, size_t n, const char *min, const cha
 	return 0;
 }
 
-static size_t count_characters(const char *text)
-{
-	size_t n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xC0) != 0x80;
-	return n;
-}
-
 static int check_array(const json_t *schema, const json_t *value, const struct place *at)
 {
 	size_t i;
@@ -410,8 +402,7 @@ static int check(const json_t *schema, const json_t *value, const struct place *
 		return 0;
 	}
 	case JSON_ARRAY: return check_array(schema, value, at);
-	case JSON_STRING:
-		return check_size(schema, count_characters(json_string_value(value)), "minLength", "maxLength", value, at);
+	case JSON_STRING: return check_size(schema, utf8_count(json_string_value(value)), "minLength", "maxLength", value, at);
 	case JSON_INTEGER:
 	case JSON_REAL: return check_number(schema, value, at);
 	case JSON_TRUE:

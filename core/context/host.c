@@ -232,14 +232,6 @@ static size_t long_bracket(const char *s)
 	return strlen(s);
 }
 
-static size_t quoted(const char *s)
-{
-	size_t n = 1;
-	while (s[n] && s[n] != s[0] && s[n] != '\n')
-		n += s[n] == '\\' && s[n + 1] ? 2 : 1;
-	return n + (s[n] == s[0]);
-}
-
 /* Length of white space or a comment at s, 0 when there is none. */
 static size_t skipped(const char *s)
 {
@@ -261,7 +253,7 @@ static struct tokens scan(const char *s)
 			continue;
 		}
 		bool word = lex_in_word(*s);
-		n = *s == '"' || *s == '\'' ? quoted(s) : long_bracket(s);
+		n = *s == '"' || *s == '\'' ? lex_quoted(s) : long_bracket(s);
 		if (word)
 			n = lex_word(s);
 		if (n == 0)

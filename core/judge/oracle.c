@@ -196,29 +196,16 @@ static int wait_for(const struct transfer *t, int fd, short events, struct err *
 	}
 }
 
-static int send_all(const struct transfer *t, const void *bytes, size_t len, struct err *e)
+/* Writes the bytes to the oracle, or reads as many from it. */
+static int move_bytes(const struct transfer *t, bool asks, void *bytes, size_t len, struct err *e)
 {
-	const uint8_t *at = bytes;
+	uint8_t *at = bytes;
+	int fd = asks ? t->r->to : t->r->from;
 	while (len) {
-		ssize_t n = write(t->r->to, at, len);
-		if (n < 0 && errno != EAGAIN && errno != EINTR)
-			return err_set(e, ERR_CRASH, "the oracle ended before it was asked");
-		if (n < 0 && wait_for(t, t->r->to, POLLOUT, e) < 0)
-			return -(int)e->code;
-		at += n > 0 ? n : 0;
-		len -= n > 0 ? (size_t)n : 0;
-	}
-	return 0;
-}
-
-static int receive(const struct transfer *t, void *to, size_t len, struct err *e)
-{
-	uint8_t *at = to;
-	while (len) {
-		ssize_t n = read(t->r->from, at, len);
+		ssize_t n = asks ? write(fd, at, len) : read(fd, at, len);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-			return err_set(e, ERR_CRASH, "the oracle ended before it answered");
-		if (n < 0 && wait_for(t, t->r->from, POLLIN, e) < 0)
+			return err_set(e, ERR_CRASH, "the oracle ended before it %s", asks ? "was asked" : "answered");
+		if (n < 0 && wait_for(t, fd, asks ? POLLOUT : POLLIN, e) < 0)
 			return -(int)e->code;
 		at += n > 0 ? n : 0;
 		len -= n > 0 ? (size_t)n : 0;
@@ -312,7 +299,7 @@ static int send_inputs(const struct oracle_question *q, const struct transfer *t
 		b.bytes = plan_buffer_logical(&b) * dtype_size(b.type);
 		uint8_t *bytes = mem_new(b.bytes + 1, 1);
 		fill_chosen(&b, &choice, bytes);
-		rc = send_all(t, bytes, b.bytes, e);
+		rc = move_bytes(t, true, bytes, b.bytes, e);
 		free(bytes);
 	}
 	return rc;
@@ -325,7 +312,7 @@ static int read_line(const struct transfer *t, json_t **ret_line, struct err *e)
 	char c = 0;
 	int rc = 0;
 	while (rc == 0 && c != '\n' && line.len < LINE_MAX_BYTES)
-		if ((rc = receive(t, &c, 1, e)) == 0)
+		if ((rc = move_bytes(t, false, &c, 1, e)) == 0)
 			buf_addc(&line, c);
 	json_t *all = rc == 0 ? json_loadb(line.data, line.len, 0, &where) : NULL;
 	const char *why = json_string_value(json_object_get(all, "error"));
@@ -360,17 +347,17 @@ static int receive_outputs(const struct oracle_question *q, const struct transfe
 	for (size_t k = 0; rc == 0 && k < io_answer->count; k++) {
 		struct oracle_output *o = &io_answer->outputs[k];
 		o->bytes = mem_new(o->elements + 1, dtype_size(o->type));
-		rc = receive(t, o->bytes, o->elements * dtype_size(o->type), e);
+		rc = move_bytes(t, false, o->bytes, o->elements * dtype_size(o->type), e);
 	}
 	for (size_t k = 0; rc == 0 && q->moves && k < io_answer->count; k++) {
 		struct oracle_output *o = &io_answer->outputs[k];
 		o->moved = MEM_NEW_N(float, o->elements + 1);
-		rc = receive(t, o->moved, o->elements * sizeof *o->moved, e);
+		rc = move_bytes(t, false, o->moved, o->elements * sizeof *o->moved, e);
 	}
 	for (size_t k = 0; rc == 0 && plain && k < io_answer->count; k++) {
 		struct oracle_output *o = &io_answer->outputs[k];
 		o->plain = mem_new(o->elements + 1, dtype_size(o->declared));
-		rc = receive(t, o->plain, o->elements * dtype_size(o->declared), e);
+		rc = move_bytes(t, false, o->plain, o->elements * dtype_size(o->declared), e);
 	}
 	if (rc == 0)
 		io_answer->by = mem_str(by ? by : "an oracle");
@@ -389,7 +376,7 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 		return rc;
 	struct transfer t = { &r, clock_now() + ANSWER_NS, q->cancel };
 	char *line = question_line(q, "reference", NULL), *said = NULL;
-	rc = send_all(&t, line, strlen(line), e);
+	rc = move_bytes(&t, true, line, strlen(line), e);
 	if (rc == 0)
 		rc = send_inputs(q, &t, e);
 	/* A process that could not even start says why on stderr. */
@@ -433,7 +420,7 @@ int oracle_timer_begin(const struct oracle_question *q, const char *device, size
 	struct transfer transfer = { &t->r, clock_now() + ANSWER_NS, q->cancel };
 	char *line = question_line(q, "time", json_pack("{s:s, s:I}", "device", device, "flush", (json_int_t)flush));
 	if (rc == 0)
-		rc = send_all(&transfer, line, strlen(line), e);
+		rc = move_bytes(&transfer, true, line, strlen(line), e);
 	if (rc == 0)
 		rc = send_inputs(q, &transfer, e);
 	if (rc == 0)
@@ -463,7 +450,7 @@ int oracle_timer_block(struct oracle_timer *t, unsigned way, size_t samples, dou
 	struct transfer transfer = { &t->r, clock_now() + ANSWER_NS, t->cancel };
 	char *line = mem_fmt("{\"ask\":\"block\",\"way\":\"%s\",\"samples\":%zu}\n", oracle_ways[way], samples);
 	json_t *answer = NULL;
-	int rc = send_all(&transfer, line, strlen(line), e);
+	int rc = move_bytes(&transfer, true, line, strlen(line), e);
 	if (rc == 0)
 		rc = read_line(&transfer, &answer, e);
 	const json_t *list = json_object_get(answer, "ns");

@@ -404,7 +404,7 @@ static int check_ends(struct running *r, struct check *c, char **ret_unfit, stru
 	if (r->needless)
 		*ret_unfit = mem_str("no input has such values");
 	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && !r->needless; i++) {
-		struct trial_input input = { .seed = r->q->seed + i, .poison = NAN_POISON, .values = PLAN_ENDS };
+		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_ENDS };
 		char *unfit = NULL;
 		check_fini(c);
 		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);

@@ -11,19 +11,11 @@
 
 enum { DECLARED_MAX = 64 };
 
-static json_t *list_json(char **at, size_t count)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_string(at[i]));
-	return list;
-}
-
 static const struct mcp_done *answer(struct mcp_call *call, const struct draft *d)
 {
 	struct buf text = BUF_INIT;
 	json_t *shown = json_pack("{s:b, s:s, s:o, s:o}", "complete", d->question_count == 0, "context", d->text, "questions",
-				  list_json(d->questions, d->question_count), "notes", list_json(d->notes, d->note_count));
+				  layout_texts(d->questions, d->question_count), "notes", layout_texts(d->notes, d->note_count));
 	for (size_t i = 0; i < d->question_count; i++)
 		buf_addf(&text, "question: %s\n", d->questions[i]);
 	for (size_t i = 0; i < d->note_count; i++)

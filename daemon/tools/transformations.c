@@ -10,14 +10,6 @@
 #include "core/transform/library.h"
 #include "core/workers/pool.h"
 
-static json_t *texts(char *const *at, size_t count)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, json_string(at[i]));
-	return list;
-}
-
 static bool for_backend(const struct transformation *t, const char *backend)
 {
 	bool any = t->backend_count == 0 || backend == NULL;
@@ -53,9 +45,9 @@ static json_t *entry(const struct transformation *t, const char *backend)
 	json_t *o = json_pack("{s:s, s:s}", "name", t->name, "summary", summary);
 	free(summary);
 	if (t->after_count)
-		json_object_set_new(o, "after", texts(t->after, t->after_count));
+		json_object_set_new(o, "after", layout_texts(t->after, t->after_count));
 	if (t->backend_count && backend == NULL)
-		json_object_set_new(o, "backends", texts(t->backends, t->backend_count));
+		json_object_set_new(o, "backends", layout_texts(t->backends, t->backend_count));
 	return o;
 }
 
@@ -184,7 +176,7 @@ static const struct mcp_done *tell(struct mcp_call *call, const struct shown *al
 	free(all->at);
 	if (sequences) {
 		library_sequence_names(tools_app(call)->work.library, &names, &count);
-		json_object_set_new(shown, "sequences", texts(names, count));
+		json_object_set_new(shown, "sequences", layout_texts(names, count));
 		for (size_t i = 0; i < count; i++)
 			buf_addf(text, "%s%s", i ? ", " : "sequences: ", names[i]);
 		mem_free_texts(names, count);

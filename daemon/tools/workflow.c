@@ -223,31 +223,23 @@ static const char *wanted_name(struct mcp_call *call, struct err *e)
 	return name;
 }
 
-static const struct mcp_done *restore(struct mcp_call *call, struct db *db, int64_t id)
+static const struct mcp_done *set_name(struct mcp_call *call, struct db *db, int64_t id)
 {
+	static const struct {
+		const char *action;
+		int (*set)(struct db *db, const char *name, int64_t checkpoint, struct err *e);
+		const char *how;
+	} actions[] = { { "restore", workflow_restore, "is at checkpoint" },
+			{ "tag", workflow_tag, "names checkpoint" },
+			{ "branch", workflow_create, "branches off at checkpoint" } };
 	struct err e = ERR_INIT;
 	const char *name = wanted_name(call, &e);
-	if (name == NULL || workflow_restore(db, name, id, &e) < 0)
+	size_t i = 0;
+	while (strcmp(actions[i].action, tools_text(call, "action")) != 0)
+		i++;
+	if (name == NULL || actions[i].set(db, name, id, &e) < 0)
 		return tools_refuse(call, &e);
-	return moved(call, name, id, "is at checkpoint");
-}
-
-static const struct mcp_done *tag(struct mcp_call *call, struct db *db, int64_t id)
-{
-	struct err e = ERR_INIT;
-	const char *name = wanted_name(call, &e);
-	if (name == NULL || workflow_tag(db, name, id, &e) < 0)
-		return tools_refuse(call, &e);
-	return moved(call, name, id, "names checkpoint");
-}
-
-static const struct mcp_done *branch(struct mcp_call *call, struct db *db, int64_t id)
-{
-	struct err e = ERR_INIT;
-	const char *name = wanted_name(call, &e);
-	if (name == NULL || workflow_create(db, name, id, &e) < 0)
-		return tools_refuse(call, &e);
-	return moved(call, name, id, "branches off at checkpoint");
+	return moved(call, name, id, actions[i].how);
 }
 
 /* A live job that advances the workflow would not find it any more. */
@@ -353,8 +345,8 @@ static const struct {
 	bool needs_at;
 } actions[] = {
 	{ "list", list, false },           { "log", show_log, true },       { "show", show, true },
-	{ "compare", compare, true },      { "restore", restore, true },    { "tag", tag, true },
-	{ "branch", branch, true },        { "rename", rename_one, false }, { "delete", delete_one, false },
+	{ "compare", compare, true },      { "restore", set_name, true },   { "tag", set_name, true },
+	{ "branch", set_name, true },      { "rename", rename_one, false }, { "delete", delete_one, false },
 	{ "export", export_answer, true }, { "import", import, true },
 };
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "daemon/verbs/out.h"
 
 #define REDRAW_NS (100 * CLOCK_MS)
@@ -36,23 +37,15 @@ static double fraction(const char *text)
 	return -1;
 }
 
-static int columns_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80; /* bytes that continue a character of UTF-8 do not count */
-	return n;
-}
-
 /* Cuts the text to `columns` characters. What follows its last comma stays: how much time is left. */
 static void cut(struct buf *b, int columns)
 {
 	char *comma = strrchr(buf_text(b), ','), *last = NULL;
-	if (columns_of(buf_text(b)) <= columns)
+	if ((int)utf8_count(buf_text(b)) <= columns)
 		return;
-	if (comma && columns_of(comma) < columns / 2) {
+	if (comma && (int)utf8_count(comma) < columns / 2) {
 		last = mem_fmt("…%s", comma);
-		columns -= columns_of(last);
+		columns -= (int)utf8_count(last);
 	}
 	for (size_t i = 0; i < b->len; i++)
 		if (((unsigned char)b->data[i] & 0xc0) != 0x80 && columns-- == 0) {

@@ -74,14 +74,6 @@ static void add_rows(struct table *t, const json_t *row)
 		}
 }
 
-static int width_of(const char *text)
-{
-	int n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
-	return n;
-}
-
 static int total(const struct table *t)
 {
 	int sum = -GAP;
@@ -94,12 +86,13 @@ static int total(const struct table *t)
 static void fit(struct table *t, int width)
 {
 	for (size_t i = 0; i < t->row_count * t->column_count; i++) {
-		int n = width_of(t->cells[i]), *w = &t->widths[i % t->column_count];
+		int n = (int)utf8_count(t->cells[i]), *w = &t->widths[i % t->column_count];
 		*w = n > *w ? n : *w;
 	}
 	for (size_t c = 0; c < t->column_count; c++)
 		if (t->widths[c])
-			t->widths[c] = width_of(t->columns[c].title) > t->widths[c] ? width_of(t->columns[c].title) : t->widths[c];
+			t->widths[c] = (int)utf8_count(t->columns[c].title) > t->widths[c] ? (int)utf8_count(t->columns[c].title)
+											   : t->widths[c];
 	for (size_t last = t->column_count; total(t) > width && last > 1;) {
 		size_t widest = t->column_count;
 		for (size_t c = 0; c < t->column_count; c++)
@@ -133,7 +126,7 @@ static void print_row(const struct table *t, size_t row, bool colours, FILE *out
 	int pad = 0;
 	for (size_t c = 0; c < t->column_count; c++) {
 		const char *text = row ? t->cells[(row - 1) * t->column_count + c] : t->columns[c].title;
-		int n = width_of(text), width = t->widths[c];
+		int n = (int)utf8_count(text), width = t->widths[c];
 		if (width == 0)
 			continue;
 		bool right = t->columns[c].kind == TABLE_NUMBER || t->columns[c].kind == TABLE_TIME, cut = n > width;
