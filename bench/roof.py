@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What stopping near the roof would have saved on the recorded sequences: a model is no longer asked once every size runs at so many percent
-of a measured ceiling. Steps and times are those of bench/results/NAME-h200.json, tokens those of the study of the same sequence.
+"""What stopping near the roof would have saved on the recorded sequences: a model is no longer asked once every size runs at so
+many percent of a measured ceiling. Steps and times are those of bench/results/NAME-h200.json, tokens those of the study of the same sequence.
 
     bench/roof.py                               # writes bench/results/roof-stop.json"""
 import datetime
@@ -30,7 +30,8 @@ def line_of(name, study):
     size = lambda row: row.get("sizes") or row.get("n")
     # A final row says how near the roof its time is; other times follow.
     roofs = {size(row): percent(row["runs"][0]) * row["runs"][0]["median_ms"] for row in rows if row.get("final")}
-    tokens = {row["transformation"]: (row["tokens_in"] + row["tokens_out"]) / row["tries"] for row in load("study-" + study)["rows"] if row.get("tries")}
+    tokens = {row["transformation"]: (row["tokens_in"] + row["tokens_out"]) / row["tries"]
+              for row in load("study-" + study)["rows"] if row.get("tries")}
     steps = []
     for row in rows:
         if not row.get("final") and row["step"] not in [s["step"] for s in steps]:
@@ -43,12 +44,14 @@ def line_of(name, study):
             if steps[-1]["step"] != row["step"]:
                 steps.append({"step": row["step"], "sizes": {}})
             steps[-1]["sizes"][size(row)] = (math.log(row["speedup"]), percent(row["runs"][0]))
-    return [{"step": s["step"], "tokens": round(tokens.get(s["step"], 0)), "gain": sum(g for g, _ in s["sizes"].values()) / len(s["sizes"]),
+    return [{"step": s["step"], "tokens": round(tokens.get(s["step"], 0)),
+             "gain": sum(g for g, _ in s["sizes"].values()) / len(s["sizes"]),
              "percent": min(p for _, p in s["sizes"].values())} for s in steps if s["sizes"]]
 
 
 lines = {name: line_of(name, study) for name, study in SEQUENCES.items()}
-answer = {"command": "bench/roof.py", "date": datetime.date.today().isoformat(), "device": "NVIDIA H200", "lines": lines, "stops": []}
+answer = {"command": "bench/roof.py", "date": datetime.date.today().isoformat(), "device": "NVIDIA H200", "lines": lines,
+          "stops": []}
 for stop in range(50, 96, 5):
     spent = asked = 0
     kept = []

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""What a search is worth without its reviewer, its notes, its profiles, or all of them: the same problems, the same number of calls of a
-model, one database for each problem, arm and seed, so that no search sees another. The device is reached in batches (docs/drain.md).
+"""What a search is worth without its reviewer, its notes, its profiles, or all of them: the same problems, the same number of calls
+of a model, one database for each problem, arm and seed, so that no search sees another. The device is reached in batches
+(docs/drain.md).
 
     run.py begin  peakd FOLDER                 a database for each problem, and in it a search whose first tune and profile wait
     run.py export peakd FOLDER                 what waits, as FOLDER/drain/NAME
     run.py drain  peakd FOLDER GPUS            on the machine with the device: runs FOLDER/drain/*, one process a GPU
     run.py merge  peakd FOLDER                 takes the results
     run.py fork   peakd FOLDER SEED            a copy of each problem for each arm
-    run.py step   peakd FOLDER CALLS           each search goes on by one experiment, as long as its calls last; PEAKD_MODEL answers,
-                                               in which @ stands for the arm and the seed, so that each may have a conversation of its own
+    run.py step   peakd FOLDER CALLS           each search goes on by one experiment, as long as its calls last; PEAKD_MODEL
+                                               answers, in which @ stands for arm and seed: a conversation of its own for each
     run.py ends   peakd FOLDER                 a validation of each end waits
     run.py table  peakd FOLDER                 prints the rows as JSON
 """
@@ -123,7 +124,8 @@ def step(budget):
         if left < 1 or waiting(db):
             return
         search = rows(db, "SELECT search FROM decision LIMIT 1")[0][0]
-        peakd("optimize", "1", *SEARCH, "--seed", seed, "--calls", str(left), "--experiments", "1", *ARMS[arm], "--continue", search, "--db", db,
+        peakd("optimize", "1", *SEARCH, "--seed", seed, "--calls", str(left), "--experiments", "1", *ARMS[arm],
+              "--continue", search, "--db", db,
               check=False, log=folder + "/" + name_of(db) + ".log",
               env={**os.environ, "PEAKD_MODEL": os.environ["PEAKD_MODEL"].replace("@", arm + "." + seed)})
 
@@ -178,4 +180,5 @@ def table():
 
 action, program, folder = sys.argv[1], os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
 numbers = [int(n) for n in sys.argv[4:]]
-{"begin": begin, "export": export, "drain": drain, "merge": merge, "fork": fork, "step": step, "ends": ends, "table": table}[action](*numbers)
+ACTIONS = {"begin": begin, "export": export, "drain": drain, "merge": merge, "fork": fork, "step": step, "ends": ends, "table": table}
+ACTIONS[action](*numbers)
