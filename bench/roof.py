@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What stopping near the roof would have saved on the recorded sequences: a model is no longer asked once every size runs at so
-many percent of a measured ceiling. Steps and times are those of bench/results/NAME-h200.json, tokens those of the study of the same sequence.
+many percent of a measured ceiling. Steps and times are those of bench/results/NAME-h200.json, tokens those of the study of the same
+sequence.
 
     bench/roof.py                               # writes bench/results/roof-stop.json"""
 import datetime

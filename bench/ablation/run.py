@@ -180,5 +180,5 @@ def table():
 
 action, program, folder = sys.argv[1], os.path.abspath(sys.argv[2]), os.path.abspath(sys.argv[3])
 numbers = [int(n) for n in sys.argv[4:]]
-ACTIONS = {"begin": begin, "export": export, "drain": drain, "merge": merge, "fork": fork, "step": step, "ends": ends, "table": table}
-ACTIONS[action](*numbers)
+actions = (begin, export, drain, merge, fork, step, ends, table)
+{one.__name__: one for one in actions}[action](*numbers)
