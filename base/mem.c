@@ -9,7 +9,7 @@
 static void *must(void *p, size_t bytes)
 {
 	if (p == NULL) {
-		fprintf(stderr, "peakd: out of memory (%zu bytes asked for)\n", bytes);
+		fprintf(stderr, "peakd: out of memory: %zu bytes could not be allocated\n", bytes);
 		abort();
 	}
 	return p;

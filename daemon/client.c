@@ -411,7 +411,7 @@ int client_read(struct client *c, const char *uri, char **ret_text, struct err *
 	int rc = request(c, "resources/read", json_pack("{s:s}", "uri", uri), ANSWER_NS, &result, e);
 	const char *text = json_string_value(json_object_get(json_array_get(json_object_get(result, "contents"), 0), "text"));
 	if (rc == 0 && text == NULL)
-		rc = err_set(e, ERR_NETWORK, "the daemon's answer for %s has no text", uri);
+		rc = err_set(e, ERR_NETWORK, "the daemon answered without a text for %s", uri);
 	if (rc == 0)
 		*ret_text = mem_str(text);
 	json_decref(result);

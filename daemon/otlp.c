@@ -190,7 +190,7 @@ struct otlp *otlp_new(void)
 		log_info("spans go to %s", o->url);
 		return o;
 	}
-	log_warning("no spans are sent: no thread could be had");
+	log_warning("no spans are sent: their thread could not be started");
 	json_decref(o->queue);
 	curl_slist_free_all(o->headers);
 	free(o->url);

@@ -423,12 +423,12 @@ static void serve_until_told(struct serve *s)
 			if (s->http == NULL || mcp_http_alive(s->http))
 				service_alive();
 			else
-				log_error("the thread of HTTP does nothing: the watchdog will restart the daemon");
+				log_error("the HTTP thread does not respond: the watchdog will restart the daemon");
 			alive = clock_now();
 		}
 		bool unneeded = s->idle_ns && clock_now() - needed >= s->idle_ns;
 		if (unneeded && sockets_retire(s->sockets)) {
-			log_info("ending: nobody needed this daemon for %lld s", (long long)(s->idle_ns / CLOCK_S));
+			log_info("ending: there was no client and no job for %lld s", (long long)(s->idle_ns / CLOCK_S));
 			return;
 		}
 		if (unneeded)

@@ -227,7 +227,7 @@ static void add_peer_locked(struct sockets *s, int fd)
 		s->clients++;
 		return;
 	}
-	log_warning("a client was turned away: %u are connected already, or no thread could be had", s->clients);
+	log_warning("a client was turned away: %u are connected already, or no thread could be started", s->clients);
 	close(fd);
 	free(p);
 }

@@ -122,7 +122,7 @@ static int validate(const json_t *schema, const char *what, const char *where, i
 	if (!json_is_object(schema))
 		return err_set(e, ERR_INPUT, "%s%s: a schema must be an object, true or false", what, where);
 	if (depth > DEPTH_MAX)
-		return err_set(e, ERR_INPUT, "%s%s: a schema may have %d levels", what, where, DEPTH_MAX);
+		return err_set(e, ERR_INPUT, "%s%s: a schema may have at most %d levels", what, where, DEPTH_MAX);
 	json_object_foreach(MCP_JSON(schema), name, value)
 	{
 		char *deeper = mem_fmt("%s/%s", where, name);

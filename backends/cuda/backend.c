@@ -107,7 +107,7 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 	gpu_result result = d->api.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
 
 	if (result == GPU_SUCCESS && block > (uint64_t)threads)
-		return err_set(e, ERR_PRUNED, "kernel \"%s\": %llu threads per block asked, the driver allows %d for this kernel",
+		return err_set(e, ERR_PRUNED, "kernel \"%s\" asks for %llu threads per block, but the driver allows %d for it",
 			       l->kernel, (unsigned long long)block, threads);
 	/* Only upwards: an earlier launch of the same kernel may need more. */
 	if (result == GPU_SUCCESS)

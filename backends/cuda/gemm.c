@@ -175,7 +175,7 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 
 	*g = (struct cuda_gemm){ .device = device, .op = &plan->ops[0].gemm, .best = -1 };
 	if (plan->op_count != 1) {
-		rc = err_set(e, ERR_UNSUPPORTED, "a library plan of %zu products: one is expected", plan->op_count);
+		rc = err_set(e, ERR_UNSUPPORTED, "a library plan has one product, not %zu", plan->op_count);
 		goto out;
 	}
 	g->f64 = plan->buffers[g->op->a].type == DTYPE_F64;

@@ -99,7 +99,7 @@ static int image_open(const void *bytes, size_t len, struct image *im, Elf64_Shd
 		if (sections[i].sh_type != SHT_NOBITS &&
 		    (sections[i].sh_offset > len || sections[i].sh_size > len - sections[i].sh_offset)) {
 			free(sections);
-			return err_set(e, ERR_INTERNAL, "the compiled CUDA image is cut short: section %zu ends behind byte %zu", i,
+			return err_set(e, ERR_INTERNAL, "the compiled CUDA image is cut short: section %zu ends after byte %zu", i,
 				       len);
 		}
 	*im = (struct image){

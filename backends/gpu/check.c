@@ -74,14 +74,14 @@ static int check_block(const struct plan_launch *l, const struct gpu_kernel *k, 
 
 	for (int i = 0; i < 3; i++) {
 		if (l->block[i] > limits->max_block[i])
-			return err_set(e, ERR_PRUNED, "kernel \"%s\": block dimension %c is %u, the device allows %u", l->kernel,
-				       "xyz"[i], l -> block[i], limits -> max_block[i]);
+			return err_set(e, ERR_PRUNED, "kernel \"%s\": block dimension %c is %u, but the device allows %u",
+				       l->kernel, "xyz"[i], l -> block[i], limits -> max_block[i]);
 		if (l->grid[i] > limits->max_grid[i])
-			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c is %u, the device allows %u", l->kernel,
+			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c is %u, but the device allows %u", l->kernel,
 				       "xyz"[i], l -> grid[i], limits -> max_grid[i]);
 		/* AMD's dispatch packet counts threads in 32 bits (HSA Runtime Specification, kernel dispatch packet). */
 		if (is_amd(limits) && (uint64_t)l->grid[i] * l->block[i] > UINT32_MAX)
-			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c has %llu threads, the device allows %u",
+			return err_set(e, ERR_PRUNED, "kernel \"%s\": grid dimension %c has %llu threads, but the device allows %u",
 				       l->kernel, "xyz"[i], (unsigned long long)l -> grid[i] * l -> block[i], UINT32_MAX);
 		if (k->block[0] && l->block[i] != k->block[i])
 			return err_set(e, ERR_INPUT,
@@ -92,13 +92,13 @@ static int check_block(const struct plan_launch *l, const struct gpu_kernel *k, 
 	if (threads <= allowed)
 		return 0;
 	if (threads > limits->max_threads)
-		return err_set(e, ERR_PRUNED, "kernel \"%s\": %llu threads per block asked, the device allows %u", l->kernel,
+		return err_set(e, ERR_PRUNED, "kernel \"%s\" asks for %llu threads per block, but the device allows %u", l->kernel,
 			       (unsigned long long)threads, limits->max_threads);
 	if (k->bound && threads > k->bound)
-		return err_set(e, ERR_PRUNED, "kernel \"%s\": %llu threads per block asked, its __launch_bounds__ allow %u",
+		return err_set(e, ERR_PRUNED, "kernel \"%s\" asks for %llu threads per block, but its __launch_bounds__ allow %u",
 			       l->kernel, (unsigned long long)threads, k->bound);
 	return err_set(e, ERR_PRUNED,
-		       "kernel \"%s\": %llu threads per block asked; at %u registers per thread the device's %u registers per "
+		       "kernel \"%s\" asks for %llu threads per block; at %u registers per thread the device's %u registers per "
 		       "block allow %u threads",
 		       l->kernel, (unsigned long long)threads, k->registers, limits->registers, allowed);
 }
@@ -114,8 +114,8 @@ static int check_shared(const struct plan_launch *l, const struct gpu_kernel *k,
 			       l->kernel, k->shared, limits->shared_static, limits->shared_optin);
 	if (all > limits->shared_optin)
 		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": %llu bytes of shared memory%s per block asked (%u static, %u dynamic), the device "
-			       "allows %u",
+			       "kernel \"%s\" asks for %llu bytes of shared memory%s per block (%u static, %u dynamic), but the "
+			       "device allows %u",
 			       l->kernel, (unsigned long long)all, is_amd(limits) ? " (LDS)" : "", k->shared, l->shared,
 			       limits->shared_optin);
 	return 0;

@@ -79,7 +79,7 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 	if (d->judge)
 		return 0;
 	if (!len)
-		return err_set(e, ERR_NOT_FOUND, "this process has no kernels of the judge yet");
+		return err_set(e, ERR_NOT_FOUND, "the kernels that compare outputs were not loaded into this process");
 	if (!d->api.share_open || !d->api.share_close)
 		return err_set(e, ERR_UNSUPPORTED, "the driver cannot share memory between processes");
 	j = MEM_NEW(struct gpu_judge);
@@ -377,7 +377,7 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 	struct array a = run ? array_of(run, buffer) : (struct array){ 0 };
 	*ret = (struct wire_truth_found){ .elements = a.count };
 	if (!d->judge)
-		return err_set(e, ERR_NOT_FOUND, "this process has no kernels of the judge yet");
+		return err_set(e, ERR_NOT_FOUND, "the kernels that compare outputs were not loaded into this process");
 	if (step->step == WIRE_TRUTH_KEEP && run)
 		return keep(d, &a, step, ret, e);
 	if (step->step == WIRE_TRUTH_LOOK) {
@@ -385,7 +385,7 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 		return 0;
 	}
 	if (!k || (run && a.count != k->truth.count))
-		return err_set(e, ERR_NOT_FOUND, "the device keeps no such truth");
+		return err_set(e, ERR_NOT_FOUND, "the device does not hold these exact outputs");
 	ret->elements = k->truth.count;
 	ret->most = k->most;
 	switch ((enum wire_truth_step)step->step) {
@@ -432,7 +432,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 	uint32_t poison = m->poison;
 	struct found f;
 	if (!k || k->truth.count != a.count)
-		return err_set(e, ERR_NOT_FOUND, "the device keeps no such truth");
+		return err_set(e, ERR_NOT_FOUND, "the device does not hold these exact outputs");
 	int rc = start(d, COMPARE, a.count, (void *[]){ &a, &k->truth, &poison, &rows, &d->judge->found }, &f, e);
 	if (rc < 0)
 		return rc;

@@ -49,7 +49,7 @@ int gpu_module_missing(const struct gpu_module *module, const char *name, struct
 			     name, buf_text(&list));
 	else
 		rc = err_set(e, ERR_INPUT,
-			     "the host code launches kernel \"%s\", but the device code has no kernel at all: write extern \"C\" "
+			     "the host code launches kernel \"%s\", but the device code has no kernel: write extern \"C\" "
 			     "__global__ void %s(…)",
 			     name, name);
 	free(mangled);

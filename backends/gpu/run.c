@@ -478,7 +478,7 @@ int gpu_run_execute(struct backend_run *run, uint32_t times, enum wire_cache cac
 	double ns = 0;
 
 	if (!times)
-		return err_set(e, ERR_INPUT, "execute: 0 times asked, 1 or more expected");
+		return err_set(e, ERR_INPUT, "execute: a plan must be executed at least once, not 0 times");
 	if ((cache == WIRE_COLD || cache == WIRE_FLUSHED) && (result = gpu_device_flush(d)) != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "allocating the scratch that flushes the caches", e);
 	if (cache == WIRE_WARM)

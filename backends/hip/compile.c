@@ -76,8 +76,8 @@ static int fail(const struct gpu_compilation *c, struct err *e)
 		return err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
 			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
 	if (shared && sscanf(shared, "local memory (%u) exceeds limit (%u)", &asked, &allowed) == 2)
-		return err_set(e, ERR_PRUNED, "%u bytes of static shared memory (LDS) asked, %s allows %u", asked, c->request->arch,
-			       allowed);
+		return err_set(e, ERR_PRUNED, "the kernel asks for %u bytes of static shared memory (LDS), but %s allows %u", asked,
+			       c->request->arch, allowed);
 	if (strstr(a->log, "cannot compile inline asm"))
 		add_assembler(c, &text);
 	hip_diagnostic_clean(a->log, true, &text);

@@ -46,8 +46,8 @@ struct backend_run {
 
 static int over(const char *kernel, const char *what, uint64_t asked, uint64_t allowed, struct err *e)
 {
-	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, the device allows %llu", kernel, what, (unsigned long long)asked,
-		       (unsigned long long)allowed);
+	return err_set(e, ERR_PRUNED, "launch of %s: %s is %llu, but the device allows %llu", kernel, what,
+		       (unsigned long long)asked, (unsigned long long)allowed);
 }
 
 /* The device's limits and optional features. */

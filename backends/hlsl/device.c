@@ -23,7 +23,7 @@ static int pick_physical(struct backend_device *d, uint32_t index, struct err *e
 		d->physical = devices[index];
 	free(devices);
 	if (index >= count)
-		return err_set(e, ERR_UNSUPPORTED, "hlsl:%u does not exist, Vulkan finds %u device(s)", index, count);
+		return err_set(e, ERR_UNSUPPORTED, "hlsl:%u does not exist: Vulkan finds %u device(s)", index, count);
 	d->vk.GetPhysicalDeviceProperties2(d->physical, &p);
 	d->vk.GetPhysicalDeviceMemoryProperties(d->physical, &d->memory);
 	d->limits = p.properties.limits;

@@ -479,7 +479,7 @@ static void explain_index(const struct rearranging *r, struct wire_compared *c)
 		snprintf(c->finding, FINDING, "row %" PRIu64 " does not select the values of %s that the reference selects", row,
 			 x);
 	else if (!in_range(r, g))
-		snprintf(c->finding, FINDING, "%" PRId64 " is no index of a row of %s, which has %" PRIu64 " elements", g, x,
+		snprintf(c->finding, FINDING, "%" PRId64 " is not an index of a row of %s, which has %" PRIu64 " elements", g, x,
 			 r->rows.extent);
 	else if (in_range(r, w))
 		snprintf(c->finding, FINDING,

@@ -137,7 +137,7 @@ static int check_arg(const struct plan *plan, const struct plan_arg *a, struct e
 	case PLAN_ARG_BUFFER:
 	case PLAN_ARG_MAP:
 		if (a->index >= count)
-			return err_set(e, ERR_INPUT, "%s %u does not exist, there are %zu",
+			return err_set(e, ERR_INPUT, "%s %u does not exist: there are %zu",
 				       a->kind == PLAN_ARG_BUFFER ? "buffer" : "tensor map", a->index, count);
 		return 0;
 	}
@@ -148,7 +148,7 @@ static int check_arg(const struct plan *plan, const struct plan_arg *a, struct e
 static int check_range(const struct plan *plan, unsigned buffer, uint64_t offset, uint64_t bytes, struct err *e)
 {
 	if (buffer >= plan->buffer_count)
-		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", buffer, plan->buffer_count);
+		return err_set(e, ERR_INPUT, "buffer %u does not exist: there are %zu", buffer, plan->buffer_count);
 	const struct plan_buffer *b = &plan->buffers[buffer];
 	if (bytes < 1 || offset > b->bytes || bytes > b->bytes - offset)
 		return err_set(e, ERR_INPUT, "bytes %llu to %llu are outside of %s, which has %llu", (unsigned long long)offset,
@@ -177,7 +177,7 @@ int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct e
 	const unsigned operands[] = { g->a, g->b, g->c };
 	for (size_t i = 0; i < MEM_COUNT(operands); i++) {
 		if (operands[i] >= plan->buffer_count)
-			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist, there are %zu", operands[i],
+			return err_set(e, ERR_INPUT, "gemm: buffer %u does not exist: there are %zu", operands[i],
 				       plan->buffer_count);
 		const struct plan_buffer *b = &plan->buffers[operands[i]];
 		if (b->rank != 2 || !dtype_is_float(b->type) || dtype_size(b->type) < 2)
@@ -247,7 +247,7 @@ static int check_op(const struct plan *plan, const struct plan_op *op, struct er
 static int check_map(const struct plan *plan, const struct plan_map *m, struct err *e)
 {
 	if (m->buffer >= plan->buffer_count)
-		return err_set(e, ERR_INPUT, "buffer %u does not exist, there are %zu", m->buffer, plan->buffer_count);
+		return err_set(e, ERR_INPUT, "buffer %u does not exist: there are %zu", m->buffer, plan->buffer_count);
 	if (!known_type(m->type) || m->rank < 1 || m->rank > PLAN_RANK_MAX)
 		return err_set(e, ERR_INPUT, "rank %u (1 to %d) or type %u does not exist", m->rank, PLAN_RANK_MAX, m->type);
 	uint64_t size = dtype_size(m->type), reach = size;

@@ -125,7 +125,7 @@ static struct fill_choice choice_of(const struct wire_execute *m)
 
 static int no_resident(const struct runs *all, struct err *e)
 {
-	return err_set(e, ERR_UNSUPPORTED, "%s devices judge nothing themselves", all->backend->name);
+	return err_set(e, ERR_UNSUPPORTED, "%s devices do not compare outputs themselves", all->backend->name);
 }
 
 /* An image (redzone.h) of the buffer's values. Borrowed from the cache. */
@@ -304,7 +304,7 @@ static const struct output *find_output(struct runs *all, struct run *r, uint32_
 		return NULL;
 	}
 	if (number >= r->output_count) {
-		err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", number, r->output_count);
+		err_set(e, ERR_INPUT, "output %u does not exist: the plan has %u", number, r->output_count);
 		return NULL;
 	}
 	struct output *out = &r->outputs[number];
@@ -471,8 +471,8 @@ static int serve_compare(struct runs *all, struct run *r, void *request, void *a
 	const struct plan_buffer *buffer = &r->plan->buffers[out->buffer];
 	size_t n = (size_t)plan_buffer_logical(buffer), values = n * dtype_size(m->want_type);
 	if (len != values && len != values + n * wire_bound_size(m->want_type))
-		return err_set(e, ERR_INPUT, "the reference has %zu bytes, output %s has %zu elements of %s", len, buffer->name, n,
-			       dtype_name(m->want_type));
+		return err_set(e, ERR_INPUT, "the reference has %zu bytes, but output %s has %zu elements of %s", len, buffer->name,
+			       n, dtype_name(m->want_type));
 	struct compare_wanted wanted = { .type = m->want_type,
 					 .values = want,
 					 .bounds = len > values ? (const uint8_t *)want + values : NULL,
@@ -504,7 +504,8 @@ static int serve_product(struct runs *all, struct run *r, void *request, void *a
 			bytes = out->bytes;
 		}
 	if (b[g->a].role != PLAN_IN || b[g->b].role != PLAN_IN || bytes == NULL)
-		return err_set(e, ERR_INPUT, "%s = %s * %s is no product of two inputs", b[g->c].name, b[g->a].name, b[g->b].name);
+		return err_set(e, ERR_INPUT, "%s = %s * %s is not a product of two inputs", b[g->c].name, b[g->a].name,
+			       b[g->b].name);
 	/* Generated anew: the cache lends only one image at a time. */
 	void *from_a = room_take(all->room, b[g->a].bytes), *from_b = room_take(all->room, b[g->b].bytes);
 	fill_chosen(&b[g->a], &r->choice, from_a);
@@ -591,7 +592,7 @@ static int serve_truth(struct runs *all, struct run *r, void *request, void *ans
 	const struct wire_truth *m = request;
 	int rc = m->run ? runs_find(all, m->run, &r, e) : 0;
 	if (rc == 0 && r && m->output >= r->output_count)
-		rc = err_set(e, ERR_INPUT, "output %u does not exist, the plan has %u", m->output, r->output_count);
+		rc = err_set(e, ERR_INPUT, "output %u does not exist: the plan has %u", m->output, r->output_count);
 	if (rc < 0)
 		return rc;
 	return all->backend->resident->truth(all->device, r ? r->on_device : NULL, r ? r->outputs[m->output].buffer : 0, m, answer,

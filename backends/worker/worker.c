@@ -117,7 +117,7 @@ static int serve_open(struct worker *w, void *request, void *answer, struct err 
 	const char *rest = NULL;
 	char *end = NULL;
 	if (w->runs)
-		return err_set(e, ERR_INTERNAL, "this worker has %s open, and opens one device in its life", w->facts.id);
+		return err_set(e, ERR_INTERNAL, "this worker has %s open already, and a worker opens only one device", w->facts.id);
 	if (split_id(m->id, &b, &rest, e) < 0)
 		return -(int)e->code;
 	errno = 0;
@@ -192,7 +192,7 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 	struct wire_in in = { .at = frame->body, .end = frame->body + frame->len };
 	const struct wire_call *call = &wire_calls[frame->type];
 	void *request = NULL, *result = NULL;
-	int rc = call->request ? 0 : err_set(&e, ERR_NETWORK, "message type %u is no request", frame->type);
+	int rc = call->request ? 0 : err_set(&e, ERR_NETWORK, "message type %u is not a request", frame->type);
 	if (rc == 0) {
 		request = mem_new(1, call->request->size);
 		result = mem_new(1, call->answer->size);

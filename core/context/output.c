@@ -40,7 +40,7 @@ static int take_indices(struct spec_array *a, const char **at, struct err *e)
 	if (n == 0)
 		return err_set(e, ERR_INPUT, "expected `indices of ARRAY`, the array that they index, found `indices%s`", start);
 	if (dtype_is_float(a->type))
-		return err_set(e, ERR_INPUT, "indices are integers, and %s is no integer type", dtype_name(a->type));
+		return err_set(e, ERR_INPUT, "indices are integers, and %s is not an integer type", dtype_name(a->type));
 	a->indexed = mem_strn(*at, n);
 	*at += n;
 	j->kind = JUDGE_INDICES;

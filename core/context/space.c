@@ -206,7 +206,7 @@ int space_declares(const struct context *ctx, const struct facts *facts, const s
 	}
 	if (rc == 0 && !found) {
 		char *text = params_text(inputs);
-		rc = err_set(e, ERR_INPUT, "%s is no size that the context declares: it declares %s%s", text, buf_text(&sizes),
+		rc = err_set(e, ERR_INPUT, "the context does not declare the size %s, but %s%s", text, buf_text(&sizes),
 			     space->size_count > SHOWN ? "; …" : "");
 		free(text);
 	}

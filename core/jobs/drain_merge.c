@@ -216,7 +216,8 @@ static int merge_job(struct merge *m, struct err *e)
 	struct job home = { .id = NULL };
 	int rc = job_get(m->home, m->job->id, &home, e);
 	if (rc == -ERR_NOT_FOUND)
-		return err_set(e, ERR_CONFLICT, "job %s is not of this database: merge the bundle where it was exported (--db)",
+		return err_set(e, ERR_CONFLICT,
+			       "job %s does not belong to this database: merge the bundle where it was exported (--db)",
 			       m->job->id);
 	if (rc == 0)
 		rc = check_same(m, &home, e);

@@ -153,7 +153,7 @@ static int describe_energy(struct db *db, const struct compare_request *q, struc
 	w->high = 1 / x->low;
 	w->matched =
 		x->matched
-			? mem_str("times match within 1 %")
+			? mem_str("the times match within 1 %")
 			: mem_fmt("times do not match within 1 %% (B takes %.3f times as long while it is weighed), so this is no "
 				  "saving at equal speed",
 				  x->time_ratio);

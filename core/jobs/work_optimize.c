@@ -150,7 +150,7 @@ static char *why_stop(const struct optimizer *o)
 		return mem_fmt("waiting: %zu jobs wait for %s: drain export, run and merge them, then continue this search",
 			       count_waiting(o), q->batch ? q->batch : "their device");
 	if (is_lost(o))
-		return mem_fmt("two attempts in a row failed for reasons beside the code: %s",
+		return mem_fmt("two attempts in a row failed for reasons other than the code: %s",
 			       o->decisions.at[o->decisions.count - 1].note ? o->decisions.at[o->decisions.count - 1].note : "");
 	return NULL;
 }
@@ -307,7 +307,7 @@ static void keep_best(struct optimizer *o, int64_t best)
 	if (name == NULL || !*name || best == o->start.id || workflow_get(o->job->db, name, &w, &why) < 0)
 		return;
 	if (w.head == o->start.id && workflow_restore(o->job->db, name, best, &why) < 0)
-		log_warning("job %s: the head of %s stays: %s", o->job->id, name, why.text);
+		log_warning("job %s: the head of %s was not moved: %s", o->job->id, name, why.text);
 	workflow_fini(&w);
 }
 
@@ -346,7 +346,7 @@ static int inherit(struct optimizer *o, struct err *e)
 	const char *named = o->q->search;
 	int rc = named ? decision_list(o->job->db, named, &o->decisions, e) : 0;
 	if (rc == 0 && named && (o->decisions.count == 0 || o->decisions.at[0].checkpoint != o->start.id))
-		rc = err_set(e, ERR_INPUT, "continue: job %s is no search that began at checkpoint %lld", named,
+		rc = err_set(e, ERR_INPUT, "continue: job %s is not a search that began at checkpoint %lld", named,
 			     (long long)o->start.id);
 	o->search = mem_str(rc == 0 && named ? o->decisions.at[0].search : o->job->id);
 	if (rc < 0 || named == NULL)

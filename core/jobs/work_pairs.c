@@ -124,7 +124,7 @@ static int weigh(struct engine_job *job, const struct work_pairs_request *q, str
 	free(params);
 	if (rc < 0 || isfinite(joules) || energy_record(&ev, &winner, job->db, job->id, &why) == 0)
 		return rc;
-	log_info("job %s: the winner was not weighed: %s", job->id, why.text);
+	log_info("job %s: the energy of the winner was not measured: %s", job->id, why.text);
 	return err_if_cancelled(&why, e);
 }
 

@@ -180,7 +180,7 @@ static char *why_refuted(struct db *db, int64_t checkpoint)
 	struct err unknown = ERR_INIT;
 	char *why = NULL;
 	if (checkpoint_get(db, checkpoint, &c, &unknown) < 0)
-		return mem_fmt("whether checkpoint %lld stands is not known: %s", (long long)checkpoint, unknown.text);
+		return mem_fmt("it is not known whether checkpoint %lld is still valid: %s", (long long)checkpoint, unknown.text);
 	if (c.status == CHECKPOINT_FAILED)
 		why = mem_fmt("checkpoint %lld was refuted: %s", (long long)checkpoint, c.note ? c.note : "see its validations");
 	checkpoint_fini(&c);

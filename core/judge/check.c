@@ -221,7 +221,7 @@ static int compare_output(struct trial *t, uint32_t k, const struct reference_ou
 {
 	const struct plan_buffer *b = variant_output(t->variant, k);
 	if (strcmp(b->name, o->name) != 0)
-		return err_set(e, ERR_INPUT, "output %u is %s, the baseline's is %s: outputs cannot be changed", k, b->name,
+		return err_set(e, ERR_INPUT, "output %u is %s, but the baseline's is %s: outputs cannot be changed", k, b->name,
 			       o->name);
 	struct trial_expected want = expected(o, poison);
 	int rc = trial_compare(t, k, &want, ret_figures, e);
@@ -273,7 +273,7 @@ static int compare_outputs(struct trial *t, const struct trial_input *input, con
 	uint32_t suspect = UINT32_MAX;
 	int rc = 0;
 	if (variant_output_count(t->variant) != r->output_count)
-		return err_set(e, ERR_INPUT, "the context has %zu outputs, the baseline %zu: outputs cannot be changed",
+		return err_set(e, ERR_INPUT, "the context has %zu outputs, but the baseline has %zu: outputs cannot be changed",
 			       variant_output_count(t->variant), r->output_count);
 	for (uint32_t k = 0; rc == 0 && k < r->output_count; k++) {
 		struct wire_compared figures;

@@ -539,8 +539,8 @@ static int compare_kinds(const struct making *m, struct trial *t, struct err *e)
 			return rc;
 		if (c.mismatched)
 			return err_set(e, ERR_WRONG,
-				       "%s is judged as it declares, and the baseline's own %s differs in %llu elements%s%s",
-				       o->name, o->name, (unsigned long long)c.mismatched, *c.finding ? ": " : "", c.finding);
+				       "%s is judged as declared, and the baseline's own %s differs in %llu elements%s%s", o->name,
+				       o->name, (unsigned long long)c.mismatched, *c.finding ? ": " : "", c.finding);
 	}
 	return 0;
 }
@@ -550,14 +550,14 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 	struct trial_input input = input_of(m);
 	int rc = trial_execute(t, &input, timeout_of(m), &m->r->execute_ns, e);
 	if (rc == 0 && variant_output_count(t->variant) != m->r->output_count)
-		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, its reference %zu", variant_output_count(t->variant),
-			     m->r->output_count);
+		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, but its reference has %zu",
+			     variant_output_count(t->variant), m->r->output_count);
 	for (size_t k = 0; rc == 0 && !m->r->resident && k < m->r->output_count; k++) {
 		struct raw *raw = &m->raw[k];
 		size_t len;
 		rc = trial_output(t, (uint32_t)k, &raw->baseline_answer, &raw->baseline, &len, e);
 		if (rc == 0 && len != m->r->outputs[k].elements * dtype_size(m->r->outputs[k].type))
-			rc = err_set(e, ERR_INTERNAL, "the baseline's %s has %zu bytes, its reference %zu elements",
+			rc = err_set(e, ERR_INTERNAL, "the baseline's %s has %zu bytes, but its reference has %zu elements",
 				     m->r->outputs[k].name, len, m->r->outputs[k].elements);
 	}
 	return rc;

@@ -93,7 +93,7 @@ static int judge_file(const struct eval *ev, const struct selftest_request *q, c
 	if (s->why.code != ERR_NONE) {
 		*ret_text = mem_str(s->why.text);
 	} else if (facts == NULL) {
-		*ret_text = mem_fmt("no %s device or compiler here", context_backend(s->ctx));
+		*ret_text = mem_fmt("this machine has no %s device or compiler", context_backend(s->ctx));
 		ret_result->outcome = SELFTEST_SKIPPED;
 	} else {
 		ret_result->outcome = judge(ev, s, facts, q, without, ret_text, &why);

@@ -217,17 +217,18 @@ static int compare(const struct outputs *lifted, const struct outputs *plain, st
 		double scale = whole ? 0 : root_mean_square(b);
 		size_t off = 0, first = 0;
 		if (k >= lifted->count || a->n != b->n)
-			return err_set(e, ERR_UNSUPPORTED, "in double it has other outputs");
+			return err_set(e, ERR_UNSUPPORTED, "computed in double, it has other outputs");
 		for (size_t i = 0; i < b->n; i++)
 			if (whole ? a->v[i] != b->v[i] : differs(a->v[i], b->v[i], scale, b->type)) {
 				first = off ? first : i;
 				off++;
 			}
 		if (off > b->n / (whole ? WHOLE_OFF : FLOATS_OFF))
-			return err_set(e, ERR_UNSUPPORTED,
-				       "in double %s differs from what it is in float in %zu of %zu elements, the first is %zu: "
-				       "%g, not %g",
-				       b->name, off, b->n, first, a->v[first], b->v[first]);
+			return err_set(
+				e, ERR_UNSUPPORTED,
+				"computed in double, %s differs from its value in float in %zu of %zu elements, the first is %zu: "
+				"%g, not %g",
+				b->name, off, b->n, first, a->v[first], b->v[first]);
 	}
 	return 0;
 }
@@ -344,8 +345,9 @@ static int run_resident(const struct choosing *c, struct resident_run *r, const 
 		memcpy(step.hash, hashes[k].hex, sizeof step.hash);
 		rc = resident_truth(c->process, &step, &found, e);
 		if (rc == 0 && found.tally.gross > found.elements / FLOATS_OFF)
-			rc = err_set(e, ERR_UNSUPPORTED, "in double %s differs from what it is in float in %llu of %llu elements",
-				     b->name, (unsigned long long)found.tally.gross, (unsigned long long)found.elements);
+			rc = err_set(e, ERR_UNSUPPORTED,
+				     "computed in double, %s differs from its value in float in %llu of %llu elements", b->name,
+				     (unsigned long long)found.tally.gross, (unsigned long long)found.elements);
 		if (rc == 0 && r->which == WIRE_TRUTH_BOUND) {
 			struct bound_summary summary;
 			bound_summarise(&found.tally, 1, found.elements, &summary);

@@ -323,7 +323,8 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 		buf_addf(&text, "%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
 		add_hung(r, &text);
 		if (r->extras_count < r->passed_count)
-			buf_addf(&text, "; %zu of them, chosen at random, also for races, kept results and after timing",
+			buf_addf(&text,
+				 "; races, kept results and outputs after timing were checked for %zu of them, chosen at random",
 				 r->extras_count);
 		/* What each of the user's validators said, and why one was skipped. */
 		for (size_t i = 0; i < r->finding_count; i++) {

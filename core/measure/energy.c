@@ -113,7 +113,7 @@ static int weigh(struct trial *t, double *ret_joules, double *ret_seconds, struc
 		return rc;
 	if (!isfinite(w.joules))
 		rc = err_set(e, ERR_UNSUPPORTED, "the energy of the two cannot be compared: %s",
-			     w.note && *w.note ? w.note : "there are no joules");
+			     w.note && *w.note ? w.note : "no energy was measured");
 	else if (w.seconds * 1e9 < (double)ENERGY_WINDOW_NS)
 		rc = err_set(e, ERR_UNSUPPORTED, "the energy of the two cannot be compared: a window took %.2f s of %d s",
 			     w.seconds, (int)(ENERGY_WINDOW_NS / CLOCK_S));

@@ -26,7 +26,7 @@ struct energy_subject {
 	const struct params *params; /* all execution parameters, validated */
 	const struct facts *facts;
 };
-/* Weighs it for half a second and records the metric "energy". That there are no joules is no failure. */
+/* Weighs it for half a second and records the metric "energy". That no energy was measured is no failure. */
 int energy_record(const struct eval *ev, const struct energy_subject *s, struct db *db, const char *job, struct err *e);
 
 /* The protocol of a comparison: so many alternations (A and B, then B and A, and so on) of windows of continuous warm execution. */

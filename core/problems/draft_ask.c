@@ -119,7 +119,7 @@ static int take(const struct draft_ask_request *q, const struct model_answer *an
 			for (size_t i = 0; i < lines.count; i++)
 				if (strstr(d.text, lines.at[i] + strspn(lines.at[i], " \t")))
 					*MEM_PUSH(d.notes, d.note_count) =
-						mem_fmt("said by the model %s, not by the file: %s", model, lines.at[i]);
+						mem_fmt("answered by the model %s, not found in the file: %s", model, lines.at[i]);
 			draft_fini(&r->draft);
 			r->draft = d;
 			if (d.question_count == 0 && q->judge)

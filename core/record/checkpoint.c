@@ -188,7 +188,7 @@ int checkpoint_set_status(struct db *db, int64_t id, enum checkpoint_status to, 
 		return rc;
 	rc = checkpoint_get(db, id, &c, e);
 	if (rc == 0 && !allowed[c.status][to])
-		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld is %s, it cannot become %s", (long long)id,
+		rc = err_set(e, ERR_CONFLICT, "checkpoint %lld is %s and cannot become %s", (long long)id,
 			     checkpoint_status_name(c.status), checkpoint_status_name(to));
 	checkpoint_fini(&c);
 	if (rc == 0)

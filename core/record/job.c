@@ -145,8 +145,8 @@ static int move(struct db *db, const char *id, enum job_state to, const struct o
 		rc = err_set(e, ERR_CONFLICT, "job %s is %s: only an interrupted job can be resumed", id, job_state_name(from));
 	else if (rc == 0 && !allowed[from][to])
 		rc = from == JOB_CANCELLED
-			     ? err_set(e, ERR_CANCELLED, "job %s was cancelled, it cannot become %s", id, job_state_name(to))
-			     : err_set(e, ERR_CONFLICT, "job %s is %s, it cannot become %s", id, job_state_name(from),
+			     ? err_set(e, ERR_CANCELLED, "job %s was cancelled and cannot become %s", id, job_state_name(to))
+			     : err_set(e, ERR_CONFLICT, "job %s is %s and cannot become %s", id, job_state_name(from),
 				       job_state_name(to));
 	if (rc == 0)
 		rc = query_do(db, "job_set_state",
@@ -192,7 +192,7 @@ int job_cancel(struct db *db, const char *id, struct err *e)
 		return rc;
 	rc = read_state(db, id, &state, &asked, e);
 	if (rc == 0 && job_state_ended(state))
-		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s), there is nothing to cancel", id, job_state_name(state));
+		rc = err_set(e, ERR_CONFLICT, "job %s has ended (%s): there is nothing to cancel", id, job_state_name(state));
 	else if (rc == 0 && state != JOB_RUNNING)
 		rc = move(db, id, JOB_CANCELLED, &early, e);
 	else if (rc == 0 && !asked && (rc = query_do(db, "job_set_cancel", QUERY(QUERY_TEXT(id)), NULL, e)) == 0)

@@ -44,7 +44,7 @@ static int write_row(struct db *db, struct pending row, bool add, struct err *e)
 	if (add)
 		return query_insert(db, "pending", &layout, &row, e);
 	rc = query_save(db, "pending_save", &layout, &row, NULL, e);
-	return rc == 0 ? err_set(e, ERR_CONFLICT, "somebody else has continued transformation %s meanwhile", row.id) : rc;
+	return rc == 0 ? err_set(e, ERR_CONFLICT, "transformation %s was continued by somebody else in the meantime", row.id) : rc;
 }
 
 int pending_add(struct db *db, const struct pending *p, char **ret_id, struct err *e)

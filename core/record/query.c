@@ -59,11 +59,10 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			       path);
 	case SQLITE_READONLY:
 		if (sqlite3_uri_boolean(sqlite3_db_filename(db->sql, "main"), "immutable", 0)) /* store_open */
-			return err_set(
-				e, ERR_IO,
-				"%s: the disk was full when this daemon started, which only reads since then: free space and "
-				"start it again",
-				path);
+			return err_set(e, ERR_IO,
+				       "%s: the disk was full when this daemon started, so it only reads: free space and "
+				       "start it again",
+				       path);
 		/* fall through */
 	case SQLITE_PERM:
 		return err_set(e, ERR_IO,
@@ -76,7 +75,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 			       "another file with --db",
 			       path);
 	case SQLITE_NOTADB:
-		return err_set(e, ERR_INPUT, "%s: this file is not a database: name another file with --db, it was not changed",
+		return err_set(e, ERR_INPUT, "%s: this file is not a database, and was not changed: name another file with --db",
 			       path);
 	case SQLITE_CORRUPT:
 		store_met_damage(db->store);
@@ -103,7 +102,7 @@ int query_error(struct db *db, int rc, const char *what, struct err *e)
 		return err_set(e, ERR_IO, "%s: this file system cannot lock: put the database on a local disk with --db", path);
 	case SQLITE_ABORT:
 		return err_set(e, ERR_IO,
-			       "%s: %s: the transaction was taken back after an earlier failure (%s): repeat the whole step", path,
+			       "%s: %s: the transaction was rolled back after an earlier failure (%s): repeat the whole step", path,
 			       what, db->lost ? db->lost : "unknown");
 	}
 	return err_set(e, ERR_INTERNAL, "%s: %s: %s (SQLite %d)", path, what, sqlite3_errmsg(db->sql), rc);

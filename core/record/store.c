@@ -219,7 +219,7 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 		return rc;
 	if (application != STORE_APPLICATION && (version != 0 || application != 0 || tables != 0))
 		return err_set(e, ERR_INPUT,
-			       "%s: this is a database of another program: name another file with --db, it was not changed", path);
+			       "%s: this is another program's database, and was not changed: name another file with --db", path);
 	if (version > store_version())
 		return err_set(e, ERR_UNSUPPORTED,
 			       "%s: written by a newer peakd (database version %d, this peakd knows up to %d): install that peakd, "

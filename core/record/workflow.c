@@ -211,7 +211,7 @@ static int check_append(struct db *db, const struct workflow *w, int64_t checkpo
 	checkpoint_fini(&c);
 	if (failed)
 		return err_set(e, ERR_CONFLICT,
-			       "checkpoint %lld failed its validation, it cannot become the head of workflow %s: repair it first",
+			       "checkpoint %lld failed its validation and cannot become the head of workflow %s: repair it first",
 			       (long long)checkpoint, w->name);
 	if (!follows)
 		return err_set(e, ERR_CONFLICT,
@@ -249,7 +249,7 @@ int workflow_restore(struct db *db, const char *name, int64_t checkpoint, struct
 		rc = checkpoint_root(db, checkpoint, &root, e);
 	if (rc == 0 && root != w.root)
 		rc = err_set(e, ERR_CONFLICT,
-			     "checkpoint %lld does not begin where workflow %s does (%lld, not %lld): branch a new workflow from "
+			     "checkpoint %lld has another baseline than workflow %s (%lld, not %lld): branch a new workflow from "
 			     "it instead",
 			     (long long)checkpoint, name, (long long)root, (long long)w.root);
 	if (rc == 0 && w.head != checkpoint)
@@ -351,8 +351,10 @@ static int look_up_hash(struct db *db, const char *prefix, int64_t *ret_checkpoi
 		if (rc < 0)
 			return rc;
 		if (count > 1)
-			return err_set(e, ERR_INPUT, "%s: several hashes begin so (checkpoints %lld, %lld, …): write more of it",
-				       prefix, (long long)ids[0], (long long)ids[1]);
+			return err_set(
+				e, ERR_INPUT,
+				"%s is ambiguous: several hashes begin with it (checkpoints %lld, %lld, …): write more of it",
+				prefix, (long long)ids[0], (long long)ids[1]);
 		if (count == 1)
 			*ret_checkpoint = ids[0];
 	}
@@ -395,12 +397,12 @@ static int resolve_moved(struct db *db, const char *base, const char *what, int6
 		size_t back = (size_t)strtoull(what, NULL, 10);
 		rc = query_all(db, "workflow_reflog", QUERY(QUERY_INT(w.id)), &move_layout, &moves, e);
 		if (rc == 0 && back >= moves.count)
-			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved %zu times only", base, what, base,
+			rc = err_set(e, ERR_NOT_FOUND, "%s@{%s}: the head of %s was moved only %zu times", base, what, base,
 				     moves.count - 1);
 		if (rc == 0)
 			*ret_checkpoint = moves.at[back].to;
 	} else {
-		rc = err_set(e, ERR_INPUT, "%s@{%s}: want @{root} or @{N}, the head N moves ago", base, what);
+		rc = err_set(e, ERR_INPUT, "%s@{%s}: expected @{root} or @{N}, the head N moves ago", base, what);
 	}
 	query_list_fini(&move_layout, &moves);
 	workflow_fini(&w);

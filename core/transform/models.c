@@ -107,7 +107,7 @@ static int check_spec(const char *spec, struct err *e)
 	if (begins(spec, "replay:") && spec[7])
 		return 0;
 	if (!begins(spec, "openai:") && !begins(spec, "anthropic:"))
-		return err_set(e, ERR_INPUT, "'%s' is no model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M",
+		return err_set(e, ERR_INPUT, "'%s' is not a model: write replay:NAME, openai:URL?model=M or anthropic:URL?model=M",
 			       spec);
 	const char *url = strchr(spec, ':') + 1, *query = strchr(url, '?');
 	if (!begins(url, "http://") && !begins(url, "https://"))

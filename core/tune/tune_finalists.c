@@ -292,7 +292,8 @@ static int time_again_at(struct tuner *u, const struct variant *v, size_t size, 
 		rc = refuse(u, v->params, v, MEASUREMENT_DISTURBED, text, e);
 		free(text);
 	} else if (a->times.median < u->floor_ns[size]) {
-		rc = refuse(u, v->params, v, MEASUREMENT_IMPOSSIBLE, "faster than the hardware can be: work is missing", e);
+		rc = refuse(u, v->params, v, MEASUREMENT_IMPOSSIBLE,
+			    "faster than the hardware can be, so some of the work was not done", e);
 	} else {
 		rc = tune_record_metric(u, u->q->facts, v->params, "energy", a->joules, "J", e);
 		if (rc == 0)

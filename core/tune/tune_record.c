@@ -206,7 +206,7 @@ static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, dou
 	}
 	if (j->times.median < u->floor_ns[size]) {
 		row.status = MEASUREMENT_IMPOSSIBLE;
-		row.message = "faster than the hardware can be: work is missing";
+		row.message = "faster than the hardware can be, so some of the work was not done";
 		return tune_record_out(u, &row, e);
 	}
 	/* An objective that cannot be computed is the request's fault, not the configuration's. */

@@ -102,8 +102,8 @@ static int refuse_key(const struct launcher *l, const char *text, size_t n, stru
 	struct buf list = BUF_INIT;
 	for (size_t i = 0; i < KEYS && l->keys[i]; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "", l->keys[i]);
-	int rc = err_set(e, ERR_INPUT, "'%.*s' is no option of %s; options are KEY=VALUE with the keys %s", (int)n, text, l->name,
-			 list.len ? buf_text(&list) : "(none)");
+	int rc = err_set(e, ERR_INPUT, "'%.*s' is not an option of %s; options are KEY=VALUE with the keys %s", (int)n, text,
+			 l->name, list.len ? buf_text(&list) : "(none)");
 	buf_fini(&list);
 	return rc;
 }
@@ -117,9 +117,10 @@ static int read_part(struct remote *r, const char *text, size_t n, struct err *e
 	bool known = false;
 	if (equals == NULL && l->target && r->target == NULL && r->option_count == 0) {
 		if (!is_plain(text, n, "._-@"))
-			return err_set(e, ERR_INPUT,
-				       "'%.*s' cannot be %s: letters, digits, '.', '_', '-' and '@' may occur, no '-' at the front",
-				       (int)n, text, l->target);
+			return err_set(
+				e, ERR_INPUT,
+				"'%.*s' cannot be %s: letters, digits, '.', '_', '-' and '@' are allowed, but no '-' at the front",
+				(int)n, text, l->target);
 		r->target = mem_strn(text, n);
 		return 0;
 	}
@@ -183,8 +184,8 @@ static int add_entry(struct remotes *all, const char *entry, struct err *e)
 		return 0;
 	}
 	if (named && !is_plain(entry, word, "._-"))
-		return err_set(e, ERR_INPUT, "'%.*s' cannot name a machine: letters, digits, '.', '_' and '-' may occur", (int)word,
-			       entry);
+		return err_set(e, ERR_INPUT, "'%.*s' cannot name a machine: letters, digits, '.', '_' and '-' are allowed",
+			       (int)word, entry);
 	int rc = strchr(spec, '/') ? err_set(e, ERR_INPUT, "'%s' names a device: name the machine alone", spec)
 				   : parse(entry, named ? word : strlen(entry), spec, strlen(spec), &r, e);
 	if (rc == 0)

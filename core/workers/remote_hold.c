@@ -145,7 +145,7 @@ static int unreachable(struct making *m, struct err *e)
 	p->pid = 0;
 	char *words = child_last_words(&p->said);
 	err_set(e, ERR_IO, "%s cannot be reached: %s with %d%s", remote_name(m->remote),
-		WIFEXITED(status) ? "its launcher exits" : "its launcher is ended by a signal,",
+		WIFEXITED(status) ? "its launcher exits" : "its launcher was ended by a signal,",
 		WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status), words);
 	free(words);
 	return -(int)ERR_IO;

@@ -44,7 +44,7 @@ static int compile(const struct eval *ev, const struct facts *facts, struct wire
 	char *options[] = { (char *)"-fmad=false", (char *)"-default-device" };
 	int rc = pool_ask_compiler(ev->pool, ev->cancel, &question, &source, e);
 	if (rc == 0 && *source.id == 0)
-		rc = err_set(e, ERR_UNSUPPORTED, "%s has no kernels that judge", facts->backend);
+		rc = err_set(e, ERR_UNSUPPORTED, "%s has no kernels that compare outputs", facts->backend);
 	struct wire_compile request = { .backend = (char *)facts->backend,
 					.arch = (char *)facts->arch,
 					.macros = (char *)"",

@@ -257,7 +257,7 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 		if (rc < 0 || !ret_compared->need_reference)
 			return rc;
 	}
-	return err_set(e, ERR_NETWORK, "the worker asks for a reference that it was just given");
+	return err_set(e, ERR_NETWORK, "the worker asks again for a reference that it has just received");
 }
 
 /* --- timing ----------------------------------------------------------------------------------------------------------------- */
@@ -562,7 +562,7 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 			min_pairs = FIRST;
 		}
 	}
-	return faster == SURE ? 0 : err_set(e, ERR_UNSUPPORTED, "times vary too much here to tell");
+	return faster == SURE ? 0 : err_set(e, ERR_UNSUPPORTED, "times vary too much here for an answer");
 }
 
 void trial_paired_fini(struct trial_paired *p)

@@ -158,7 +158,7 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 	if (strcmp(action, "list") == 0)
 		return list(call, db);
 	if (id == NULL)
-		return mcp_call_refuse(call, "id: say which job is meant: list the jobs to see their ids");
+		return mcp_call_refuse(call, "id is missing: list the jobs to see their ids");
 	if (strcmp(action, "wait") == 0)
 		return wait_for(call, db, id);
 	if (strcmp(action, "log") == 0)

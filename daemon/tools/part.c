@@ -219,7 +219,7 @@ int part_text(struct db *db, int64_t checkpoint, const char *what, char **ret_te
 			rc = parts[i].make(db, checkpoint, &out, e);
 		}
 	if (!known)
-		rc = err_set(e, ERR_INPUT, "what: '%s' is no part of a checkpoint", what);
+		rc = err_set(e, ERR_INPUT, "what: a checkpoint has no part called '%s'", what);
 	if (rc < 0) {
 		buf_fini(&out);
 	} else {

@@ -7,7 +7,7 @@ static const struct mcp_done *handler(struct mcp_call *call)
 	if (pending && named)
 		return mcp_call_refuse(call, "pending: this transformation has begun already: leave transformation out");
 	if (!pending && tools_flag(call, "discard"))
-		return mcp_call_refuse(call, "discard: say which half-done transformation to drop (pending)");
+		return mcp_call_refuse(call, "discard: name the half-done transformation to drop (pending)");
 	if (!pending && (!named || tools_text(call, "at") == NULL))
 		return mcp_call_refuse(call, "give a checkpoint (at) and a transformation (a name, see "
 					     "transformations, or a sentence), or the "

@@ -219,7 +219,7 @@ static const char *wanted_name(struct mcp_call *call, struct err *e)
 {
 	const char *name = tools_text(call, "name");
 	if (name == NULL)
-		err_set(e, ERR_INPUT, "name: say which workflow or tag is meant");
+		err_set(e, ERR_INPUT, "name is missing: give the name of a workflow or a tag");
 	return name;
 }
 
@@ -333,7 +333,7 @@ static const struct mcp_done *ask_checkpoint(struct mcp_call *call, struct db *d
 							     checkpoint_status_name(c->status), clock_iso(c->created_ms, when))));
 	}
 	checkpoint_list_fini(&log);
-	char *message = mem_fmt("Which checkpoint shall workflow %s go back to?", workflow);
+	char *message = mem_fmt("Which checkpoint should workflow %s go back to?", workflow);
 	const struct mcp_done *done = tools_choose(call, "at", message, choices);
 	free(message);
 	return done;

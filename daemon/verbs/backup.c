@@ -15,7 +15,7 @@ static int backup_run(const struct verb_line *line)
 	struct db *db = NULL;
 	struct err e = ERR_INIT;
 	struct stat st;
-	int rc = out_is_stdout(to) ? err_set(&e, ERR_INPUT, "a backup is a file: name one") : 0;
+	int rc = out_is_stdout(to) ? err_set(&e, ERR_INPUT, "a backup cannot go to standard output: name a file") : 0;
 	if (rc == 0)
 		rc = out_check(to, verb_get(line, "force") != NULL, &e);
 	if (rc == 0)

@@ -206,7 +206,8 @@ static int follow(struct app *app, int signals, FILE *out, int *ret_signal, stru
 		*ret_signal = (int)info.ssi_signo;
 	if (rc >= 0 && told && !ended)
 		return err_set(e, ERR_CANCELLED,
-			       "%s: measurements are kept, the same command continues, and drain merge takes what has ended",
+			       "%s: measurements are kept; the same command continues, and `peakd drain merge` takes the jobs that "
+			       "have ended",
 			       *ret_signal == SIGALRM ? "its time is over" : "interrupted by a signal");
 	return rc < 0 ? rc : 0;
 }

@@ -162,7 +162,7 @@ static int plot_run(const struct verb_line *line, const struct verb_call *call)
 		add_series(&p, names[i], i);
 	buf_adds(&p.out, "</svg>\n");
 	if (count == 0)
-		err_set(&e, ERR_NOT_FOUND, "nothing of %s was timed yet: `peakd tune %s` times its head", line->words[0],
+		err_set(&e, ERR_NOT_FOUND, "no checkpoint of %s has been timed yet: `peakd tune %s` times its head", line->words[0],
 			line->words[0]);
 	if (e.code != ERR_NONE || out_text(out, buf_text(&p.out), force, &e) < 0)
 		status = verb_fail(line, &e);

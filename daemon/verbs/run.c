@@ -296,7 +296,7 @@ static int transform(struct run *r, size_t i, struct err *e)
 	int64_t began = clock_now();
 	if (i + 1 < r->made_count)
 		return r->made[i + 1] ? take_made(r, step, r->made[i + 1], e)
-				      : err_set(e, ERR_WRONG, "it failed in the earlier run, which continued without it");
+				      : err_set(e, ERR_WRONG, "this step failed in the earlier run, which continued without it");
 	json_t *arguments = json_pack("{s:s, s:s}", "at", r->workflow, "transformation", name), *answer = NULL;
 	verbs_copy(r->line, arguments, "model", "device", "samples", NULL);
 	int rc = run_setup_call(r, name, "transform", arguments, &answer, e);

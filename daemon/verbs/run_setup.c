@@ -142,7 +142,7 @@ int run_setup_read(const char *path, char **ret_text, struct err *e)
 	text.data[n] = '\0';
 	int rc = bad ? err_sys(e, errnum, "%s: this file cannot be read", path) : 0;
 	if (rc == 0 && n > SOURCE_MAX)
-		rc = err_set(e, ERR_INPUT, "%s: the file is larger than %d bytes", path, SOURCE_MAX);
+		rc = err_set(e, ERR_INPUT, "%s: this file has more than %d bytes", path, SOURCE_MAX);
 	if (rc == 0 && n == 0)
 		rc = err_set(e, ERR_INPUT, "%s: this file is empty", path);
 	const char *odd = utf8_bad(text.data);

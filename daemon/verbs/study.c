@@ -180,7 +180,7 @@ static int run_all(struct study *s, struct err *e)
 	struct run *r = &s->run;
 	int rc = run_setup(r, s->first, e);
 	if (rc == 0 && r->step_count == 0)
-		rc = err_set(e, ERR_INPUT, "there is nothing to try: name a --sequence or a --transform");
+		rc = err_set(e, ERR_INPUT, "no transformation is named: give --sequence or --transform");
 	if (rc == 0)
 		rc = run_setup_workflow(r, e);
 	if (rc < 0)

@@ -34,7 +34,7 @@ static int vacuum_run(const struct verb_line *line)
 	/* Opening would make the file, and a mistyped name has nothing to delete. */
 	int rc = access(line->db, F_OK) == 0 ? 0 : err_sys(&e, errno, "%s: there is no such database", line->db);
 	if (rc == 0 && compact && (rc = store_lock(line->db, NULL, &claim, &e)) < 0)
-		err_wrap(&e, "end it before --compact, which rewrites the file");
+		err_wrap(&e, "end the daemon before --compact, which rewrites the file");
 	if (rc == 0)
 		rc = store_open_one(line->db, STORE_NEWEST, &db, &e);
 	if (rc == 0)

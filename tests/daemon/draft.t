@@ -54,7 +54,7 @@ timeout 120 "$peakd" draft "$file" --db "$T/b.db" --model default --out "$T/norm
 ok $? "draft succeeds when the model's second answer is right" "$(cat "$T/err")"
 cmp -s "$T/typed" "$T/norm.peak.md"
 ok $? "the model's answers give the same context as typed answers" "$(diff "$T/typed" "$T/norm.peak.md")"
-has "$(cat "$T/err")" "note: said by the model fake, not by the file: hidden: int = 4096" "draft notes which lines the model said"
+has "$(cat "$T/err")" "note: answered by the model fake, not found in the file: hidden: int = 4096" "draft notes which lines the model said"
 has "$(cat "$T/err")" "no difference; could not be compared: the grid of layer_norm" \
 	"draft notes which part of the launch could not be compared"
 asked=$(sqlite3 "$T/b.db" "SELECT count(*) FROM exchange")

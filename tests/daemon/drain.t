@@ -209,7 +209,7 @@ is $? 2 "drain run takes one bundle"
 # --- bundles that do not belong here
 "$peakd" drain merge "$T/node/b" --db "$T/other.db" 2>"$T/foreign"
 is $? 1 "a bundle of another database is refused"
-has "$(cat "$T/foreign")" "not of this database" "the refusal says that the bundle is of another database"
+has "$(cat "$T/foreign")" "does not belong to this database" "the refusal says that the bundle is of another database"
 cp -r "$T/node/b" "$T/bad"
 printf 'x' | dd of="$T/bad/jobs.peakdb" bs=1 seek=9000 conv=notrunc 2>/dev/null
 "$peakd" drain merge "$T/bad" --db "$db" 2>"$T/bad.err"

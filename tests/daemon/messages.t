@@ -41,7 +41,7 @@ has "$(cat "$T/err")" "has 'no-such' in its name" "a selftest that matches no sp
 wrong 1 "cannot be read" run "$T/none.peak.md" --db "$db"
 small_context >"$T/stepless.peak.md"
 wrong 1 "nosuch" run "$T/stepless.peak.md" --model replay:nosuch --device hlsl:0 --db "$db"
-wrong 1 "n=4097 is no size that the context declares: it declares n=4096" run "$T/stepless.peak.md" --sizes n=4097 --device hlsl:0 --db "$db"
+wrong 1 "the context does not declare the size n=4097, but n=4096" run "$T/stepless.peak.md" --sizes n=4097 --device hlsl:0 --db "$db"
 wrong 1 "name a checkpoint by its hash" workflow create "$T/stepless.peak.md" c0ffee --db "$db"
 wrong 1 "none" workflow log none --db "$db"
 small_context | sed 's/^tune:/tuen:/' >"$T/bad.peak.md"

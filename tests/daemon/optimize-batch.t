@@ -72,5 +72,5 @@ sqlite3 "$db" "$(sqlite3 "$db" "SELECT 'DROP TRIGGER validation_is_final; UPDATE
 timeout 120 "$peakd" compare 2 --device hlsl:0 --db "$db" >"$T/out" 2>"$T/err"
 ok $? "a pair that was tuned on another device is timed here" "$(cat "$T/err")"
 timeout 60 "$peakd" optimize 2 --db "$db" --continue "$first" >"$T/out" 2>"$T/err"
-has "$(cat "$T/err")" "is no search that began at checkpoint 2" "a search is continued from where it began"
+has "$(cat "$T/err")" "is not a search that began at checkpoint 2" "a search is continued from where it began"
 done_testing

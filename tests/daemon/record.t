@@ -165,5 +165,5 @@ has "$(cat "$T/out")" " 1 jobs, 0 checkpoints" "vacuum deletes the job of 1970 a
 is "$(sql "SELECT count(*) FROM job WHERE id = 'jold'")" 0 "the row of a vacuumed job is gone"
 "$peakd" vacuum --compact --db "$T/a.db" >"$T/out" 2>&1
 is $? 1 "vacuum --compact is refused while a daemon runs"
-has "$(cat "$T/out")" "end it before --compact" "the refused --compact says to end the daemon"
+has "$(cat "$T/out")" "end the daemon before --compact" "the refused --compact says to end the daemon"
 done_testing

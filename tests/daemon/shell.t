@@ -93,7 +93,7 @@ has "$(peak run "$T/scale.peak.md" --transform coarsen,nosuch --device hlsl:0 2>
 peak workflow rm scale --sizes n=1 >"$T/out" 2>&1
 is "$? $(grep -c -e "--sizes does not belong to .peakd workflow rm" "$T/out") $(peak workflow list | grep -c "^scale:")" "1 1 1" \
 	"an option of another action is refused, and nothing is done" "$(cat "$T/out")"
-has "$(peak tune scale --sizes n=3 2>&1)" "peakd tune: --sizes: n=3 is no size" "a message about an argument names the option"
+has "$(peak tune scale --sizes n=3 2>&1)" "peakd tune: --sizes: the context does not declare the size n=3" "a message about an argument names the option"
 has "$(peak tun 2>&1)" "did you mean tune?" "a verb that was not typed to its end is suggested"
 
 # Pictures.

@@ -124,11 +124,11 @@ refused("validate", "did you mean", "a misspelt workflow", at="smal")
 if ready:
     for part, what, tool, arguments in (
             ("no search strategy", "an unknown strategy", "tune", {"strategy": "clever"}),
-            ("no size that the context declares", "a size that is not declared", "tune", {"sizes": "n=7"}),
+            ("does not declare the size n=7", "a size that is not declared", "tune", {"sizes": "n=7"}),
             ("objective", "an objective of unknown names", "tune", {"objective": "fun"}),
             ("no device 'hlsl:77'", "an unknown device", "tune", {"device": "hlsl:77"}),
             ("runs no hlsl code", "a device for other code", "validate", {"device": "cuda:sm_90a"}),
-            ("no size that the context declares", "a size that is not declared", "profile", {"sizes": "n=7"}),
+            ("does not declare the size n=7", "a size that is not declared", "profile", {"sizes": "n=7"}),
             ("no model 'replay:..'", "recordings outside of their folder", "transform", {"transformation": "unroll", "model": "replay:.."}),
             ("host", "host code that does not compile", "edit", {"region": "host", "text": "launch("})):
         refused(tool, part, what, at="small", **arguments)

@@ -72,7 +72,7 @@ static void errors(void)
 	    "extern \"C\" __global__ void k(float *C) { float *p = new float[8]; p[threadIdx.x & 7] = C[0]; C[1] = p[0]; delete[] "
 	    "p; }\n",
 	    small_plan("k", 1, 32), ERR_INPUT, "allocates memory", "alloc()");
-	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
+	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "has no kernel");
 	bad("argument count", "", "extern \"C\" __global__ void k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT,
 	    "takes 2 parameters", "gives 1");
 	bad("too many threads", "", "extern \"C\" __global__ void k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000",
@@ -109,7 +109,7 @@ static void more_errors(void)
 	    "\tfor (int i = 0; i < 96; i++) v[i] = C[i * 1024 + threadIdx.x];\n"
 	    "\t__syncthreads();\n#pragma unroll\n"
 	    "\tfor (int i = 0; i < 96; i++) C[(i * 7 % 96) * 1024 + threadIdx.x] = v[i] * v[95 - i] + v[(i * 5) % 96];\n}\n",
-	    p, ERR_PRUNED, "1024 threads per block asked", "registers per thread");
+	    p, ERR_PRUNED, "asks for 1024 threads per block", "registers per thread");
 	p = small_plan("k", 1, 32);
 	is_int(compile("sm_20", "", "", p, &c, &e), -ERR_NOT_FOUND, "an unknown architecture is refused");
 	has_str(e.text, "sm_90a", "the message lists the known architectures");

@@ -649,7 +649,7 @@ static void failures(const struct buf *im)
 	d = new_device();
 	p = new_plan();
 	p->ops[3].launch.block[0] = 65;
-	fails("launch bounds", &d, p, im, ERR_PRUNED, "130 threads per block asked, its __launch_bounds__ allow 128");
+	fails("launch bounds", &d, p, im, ERR_PRUNED, "asks for 130 threads per block, but its __launch_bounds__ allow 128");
 }
 
 static void faults(const struct buf *im)

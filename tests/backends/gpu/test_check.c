@@ -49,15 +49,15 @@ static void geometry(const struct facts *f)
 
 	check("a good launch", l, &k, f, ERR_NONE, "");
 	l->block[2] = 65;
-	check("a large block dimension", l, &k, f, ERR_PRUNED, "block dimension z is 65, the device allows 64");
+	check("a large block dimension", l, &k, f, ERR_PRUNED, "block dimension z is 65, but the device allows 64");
 	l->block[2] = 1;
 	l->grid[2] = 70000;
-	check("a large grid dimension", l, &k, f, ERR_PRUNED, "grid dimension z is 70000, the device allows 65535");
+	check("a large grid dimension", l, &k, f, ERR_PRUNED, "grid dimension z is 70000, but the device allows 65535");
 	l->grid[2] = 1;
 	l->block[0] = 1024;
 	l->block[1] = 1024;
 	l->block[2] = 64;
-	check("too many threads", l, &k, f, ERR_PRUNED, "67108864 threads per block asked, the device allows 1024");
+	check("too many threads", l, &k, f, ERR_PRUNED, "asks for 67108864 threads per block, but the device allows 1024");
 	l->block[1] = l->block[2] = 1;
 	k = kernel(168);
 	check("too many registers", l, &k, f, ERR_PRUNED,
@@ -79,8 +79,7 @@ static void geometry(const struct facts *f)
 	k.shared = 40000;
 	l->shared = 192449;
 	check("too much shared memory", l, &k, f, ERR_PRUNED,
-	      "232449 bytes of shared memory per block asked (40000 static, 192449 dynamic), the device "
-	      "allows 232448");
+	      "asks for 232449 bytes of shared memory per block (40000 static, 192449 dynamic), but the device allows 232448");
 	l->shared--;
 	check("all of the shared memory", l, &k, f, ERR_NONE, "");
 	plan_free(p);
@@ -153,17 +152,19 @@ static void amd(void)
 	p = amd_plan();
 	p->ops[0].launch.block[1] = 8;
 	amd_check("more threads than the launch bounds", p, &k, ERR_PRUNED,
-		  "512 threads per block asked, its __launch_bounds__ allow 256");
+		  "asks for 512 threads per block, but its __launch_bounds__ allow 256");
 	p = amd_plan();
 	p->ops[0].launch.block[0] = 1024;
-	amd_check("more threads than the device allows", p, &k, ERR_PRUNED, "2048 threads per block asked, the device allows 1024");
+	amd_check("more threads than the device allows", p, &k, ERR_PRUNED,
+		  "asks for 2048 threads per block, but the device allows 1024");
 	p = amd_plan();
 	p->ops[0].launch.grid[0] = UINT32_C(1) << 30;
 	amd_check("more threads in the grid than 32 bits count", p, &k, ERR_PRUNED, "grid dimension x has 68719476736 threads");
 	p = amd_plan();
 	p->ops[0].launch.shared = 65000;
 	amd_check("too much LDS", p, &k, ERR_PRUNED,
-		  "66000 bytes of shared memory (LDS) per block asked (1000 static, 65000 dynamic), the device allows 65536");
+		  "asks for 66000 bytes of shared memory (LDS) per block (1000 static, 65000 dynamic), but the device "
+		  "allows 65536");
 	p = amd_plan();
 	p->ops[0].launch.cluster[0] = 2;
 	amd_check("clusters", p, &k, ERR_UNSUPPORTED, "no clusters");

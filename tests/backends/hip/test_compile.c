@@ -101,7 +101,7 @@ static void errors(void)
 	    small_plan("k", 1, 32), ERR_INPUT, "400 bytes", "outlive an execution");
 	bad("a static one", "", KERNEL "k(float *C) { static __device__ int calls; calls++; C[0] = calls; }\n",
 	    small_plan("k", 1, 32), ERR_INPUT, "4 bytes", "alloc()");
-	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "no kernel at all");
+	bad("no kernel at all", "", "__device__ int x;\n", small_plan("k", 1, 32), ERR_INPUT, "\"k\"", "has no kernel");
 	bad("argument count", "", KERNEL "k(float *C, int n) { }\n", small_plan("k", 1, 32), ERR_INPUT, "takes 2 parameters",
 	    "gives 1");
 	bad("too many threads", "", KERNEL "k(float *C) { }\n", small_plan("k", 1, 2000), ERR_PRUNED, "2000", "1024");

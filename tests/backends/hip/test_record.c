@@ -339,7 +339,7 @@ static void failures(const struct buf *im)
 	fails("no cooperative launches", d, p, im, ERR_UNSUPPORTED, "no cooperative launches");
 	p = new_plan();
 	p->ops[3].launch.block[0] = 65;
-	fails("launch bounds", d, p, im, ERR_PRUNED, "130 threads per block asked, its __launch_bounds__ allow 128");
+	fails("launch bounds", d, p, im, ERR_PRUNED, "asks for 130 threads per block, but its __launch_bounds__ allow 128");
 	p = new_plan();
 	free(p->ops[3].launch.kernel);
 	p->ops[3].launch.kernel = mem_str("other");

@@ -72,7 +72,7 @@ static void test_argmax(void)
 	has_str(c.finding, "in row 1, x is 1 at index 3, and 5 at the reference's index 0", "the finding names both values");
 	c = compare(&b, outside, want, j, &indexed);
 	is_int(c.mismatched, 2, "indices: what lies outside a row is wrong");
-	has_str(c.finding, "4 is no index of a row of x, which has 4 elements", "the finding names the range");
+	has_str(c.finding, "4 is not an index of a row of x, which has 4 elements", "the finding names the range");
 	struct plan_buffer along = { .name = (char *)"idx", .type = DTYPE_I64, .rank = 1, .dims = { 4 }, .ld = 4 };
 	int64_t down[4] = { 2, 0, 0, 2 }, other[4] = { 2, 0, 2, 2 };
 	j.axis = 0;

@@ -110,7 +110,7 @@ int main(void)
 	is_refused("out f32[n] within 2", "expected `within N ulp` or `within N units`");
 	is_refused("out f32[n] within -1 ulp", "N above 0");
 	is_refused("out i32[n] within 1 ulp", "i32 has no ulp");
-	is_refused("out f32[n] indices of x", "f32 is no integer type");
+	is_refused("out f32[n] indices of x", "f32 is not an integer type");
 	is_refused("out i32[n] indices", "expected `indices of ARRAY`");
 	is_refused("out i32[n] indices of w", "there is no array of that name");
 	is_refused("out i32[n] indices of z", "it is an output");

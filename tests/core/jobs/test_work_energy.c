@@ -105,7 +105,7 @@ static void test_compare(struct bench *b, int64_t root, int64_t child)
 	char *result = result_of(b, "compare", ask);
 	has_str(result, "\"energy_verdict\":\"less\"", "a comparison by energy says that the child needs less");
 	ok(fabs(number(result, "energy_ratio") - 500 / 450.0) < 1e-3, "by how much: %g", number(result, "energy_ratio"));
-	has_str(result, "times match within 1 %", "and that the times match");
+	has_str(result, "the times match within 1 %", "and that the times match");
 	free(result);
 	result = result_of(b, "compare", wrong);
 	has_str(result, "expected time, energy or edp", "an unknown objective is refused with the known ones");

@@ -77,7 +77,7 @@ static void argmax(struct sample *s)
 		{ "the first half of the columns", ARGMAX("0", "c / 2", ">"),
 		  "idx is judged as `indices of x along 1` and is wrong" },
 		{ "zero", "idx[i] = 0;", "in row" },
-		{ "outside", ARGMAX("0", "c", ">") " idx[i] += i % 8 == 0 ? 40 : 0;", "is no index of a row of x" },
+		{ "outside", ARGMAX("0", "c", ">") " idx[i] += i % 8 == 0 ? 40 : 0;", "is not an index of a row of x" },
 	};
 	judge_all(s, &p, list, MEM_COUNT(list));
 	judge(s, &floats, &list[1]);

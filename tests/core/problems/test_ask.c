@@ -92,7 +92,7 @@ static void test_answered(void)
 	ok(r.complaint == NULL, "there is no complaint about a right answer");
 	has(r.draft.text, "  n: int = {1000, 4096}\n  f: f32 = 2.5\n  x: f32[n] = random\n  y: out f32[n]\n",
 	    "the model's lines are taken as if they had been typed");
-	ok(noted(&r, "said by the model fake, not by the file: n: int = {1000, 4096}"),
+	ok(noted(&r, "answered by the model fake, not found in the file: n: int = {1000, 4096}"),
 	   "the notes name the model that said a line");
 	ok(noted(&r, "compared with the file's launches at n=1000"), "the draft is compared with the file's launches");
 	has(s.prompts[0], "scale<<<(n + 255) / 256, 256>>>", "the prompt shows the file");
@@ -171,7 +171,7 @@ static void test_declared(void)
 	ok(run(&s, n, 1, &r, &e) == 0, "a declared size and the model's answer give a draft (%s)", e.text);
 	has(r.draft.text, "  n: int = 512\n", "a declared size overrides the model's");
 	has(s.prompts[0], "- n: int = 512", "the prompt shows the declared size");
-	ok(!noted(&r, "fake, not by the file: n:") && noted(&r, "fake, not by the file: f: f32 = 2.5"),
+	ok(!noted(&r, "fake, not found in the file: n:") && noted(&r, "fake, not found in the file: f: f32 = 2.5"),
 	   "the notes do not attribute the declared size to the model");
 	draft_ask_fini(&r);
 	struct script none = { .replies = { NULL } };

@@ -104,7 +104,7 @@ static void test_status(void)
 	is_int(checkpoint_set_status(f.db, id, CHECKPOINT_ACCEPTED, NULL, &e), 0, "is repaired and accepted");
 	is_int(checkpoint_set_status(f.db, id, CHECKPOINT_ACCEPTED, NULL, &e), 0, "twice");
 	is_int(checkpoint_set_status(f.db, id, CHECKPOINT_DRAFT, NULL, &e), -ERR_CONFLICT, "and no draft any more");
-	has_str(e.text, "is accepted, it cannot become draft", "says the message");
+	has_str(e.text, "is accepted and cannot become draft", "says the message");
 	is_int(checkpoint_set_status(f.db, id, CHECKPOINT_FAILED, NULL, &e), 0, "but it can be refuted");
 	is_int(checkpoint_set_status(f.db, 77, CHECKPOINT_FAILED, NULL, &e), -ERR_NOT_FOUND, "an unknown one cannot");
 	checkpoint_get(f.db, id, &c, &e);

@@ -28,7 +28,7 @@ static void test_life(void)
 	is_str(j.request, "context 1", "with what was asked");
 	job_fini(&j);
 	is_int(job_done(f.db, id, NULL, &e), -ERR_CONFLICT, "a queued job cannot be done");
-	has_str(e.text, "is queued, it cannot become done", "and the message says so");
+	has_str(e.text, "is queued and cannot become done", "and the message says so");
 	is_int(job_start(f.db, id, &e), 0, "it is started");
 	is_int(job_start(f.db, id, &e), -ERR_CONFLICT, "only once");
 	is_int(job_resume(f.db, id, &e), -ERR_CONFLICT, "a running job cannot be resumed");

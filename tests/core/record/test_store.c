@@ -191,7 +191,7 @@ static void test_first_failure(void)
 	   "a statement fails in a way that ends the transaction, and nobody asks why");
 	is_int(store_begin(f.db, &e), -ERR_IO, "no other begins within it");
 	is_int(fact_set(f.db, "gpu", "b", "1", &e), -ERR_IO, "and no statement follows");
-	has_str(e.text, "taken back", "since the transaction is gone");
+	has_str(e.text, "rolled back", "since the transaction is gone");
 	has_str(e.text, "broken on purpose", "with what had failed first");
 	struct err last = ERR_INIT;
 	ok(store_end(f.db, 0, &last) < 0, "nor can it be committed");

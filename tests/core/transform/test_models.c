@@ -50,12 +50,12 @@ int main(void)
 	taken("default=openai:http://127.0.0.1:8080/v1?model=m");
 	taken("big=anthropic:https://"
 	      "example.org?key_env=K&model=m&reasoning=high&temperature=0.2&max_tokens=9&retries=1&stall_s=9&total_s=9");
-	refused("", "is no model: write replay:NAME");
-	refused("x", "is no model");
-	refused("default=", "is no model");
-	refused("default=replay:", "is no model");
-	refused("default=openai", "is no model");
-	refused("opnai:http://127.0.0.1/v1?model=m", "is no model");
+	refused("", "is not a model: write replay:NAME");
+	refused("x", "is not a model");
+	refused("default=", "is not a model");
+	refused("default=replay:", "is not a model");
+	refused("default=openai", "is not a model");
+	refused("opnai:http://127.0.0.1/v1?model=m", "is not a model");
 	refused("openai:127.0.0.1:8080/v1?model=m", "begins with http:// or https://");
 	refused("openai:http://127.0.0.1:8080/v1", "write ?model=M");
 	refused("openai:http://127.0.0.1:8080/v1?key_env=K", "write ?model=M");
