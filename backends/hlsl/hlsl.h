@@ -80,12 +80,13 @@ void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uin
  * which nobody wrote, and accesses outside of buffers. A GPU, and lavapipe above all, may run such a kernel correctly for
  * years. */
 
-/* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from `seed`, and
- * once more when something was read that nobody wrote: its outputs must not depend on it. wave: lanes of the device's waves; 0
+/* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from the seed, and
+ * once more when something was read that nobody wrote: its outputs must not depend on it; ordered: and once more in another order
+ * where there are atomic operations, since outputs must not depend on that either. wave: lanes of the device's waves; 0
  * unknown. *ret_finding (free()): the first finding in words, NULL when there was none. -ERR_UNSUPPORTED for what the
  * interpreter does not know (images, barriers of other scopes). Touches host memory only. */
-int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, char **ret_finding,
-		    struct err *e);
+int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
+		    char **ret_finding, struct err *e);
 /* backend.h: count. Of each launch as many groups as the same budget allows. wave: as above. */
 int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave,
 		    struct wire_counted *ret_counted, struct err *e);

@@ -38,8 +38,10 @@ struct run {
 	uint8_t **buffers;
 	uint32_t wave;
 	uint64_t undefined, budget;
-	bool ended; /* by the budget: the buffers hold less than all results */
-	bool early; /* so soon that no two groups of some launch were whole */
+	bool ended;     /* by the budget: the buffers hold less than all results */
+	bool backwards; /* the last group and the last wave come first */
+	bool atomics;   /* some were executed: results may depend on the order */
+	bool early;     /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
 	char *finding; /* of a launch, with its kernel's name */
 	char *doubt;
@@ -208,8 +210,10 @@ static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
 		set_builtins(x, slots, group, i);
 	}
 	do
-		for (uint32_t i = 0; rc == 0 && i < x->lane_count; i += wave)
-			rc = hlsl_race_wave_run(&x->group, x->lanes + i, wave < x->lane_count - i ? wave : x->lane_count - i, e);
+		for (uint32_t k = 0, waves = (x->lane_count + wave - 1) / wave; rc == 0 && k < waves; k++) {
+			uint32_t i = (x->run->backwards ? waves - 1 - k : k) * wave, left = x->lane_count - i;
+			rc = hlsl_race_wave_run(&x->group, x->lanes + i, wave < left ? wave : left, e);
+		}
 	while (rc == 0 && meet(x));
 	for (uint32_t i = 0; i < x->lane_count; i++)
 		*MEM_PUSH(g->fences, g->fence_count) = x->lanes[i].fences;
@@ -311,7 +315,8 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		for (size_t i = 0; i < x.run->plan->buffer_count; i++)
 			memset(x.run->touched[i], 0, x.run->plan->buffers[i].bytes / RACE_SECTOR / 8 + 1);
 	}
-	for (uint64_t i = 0; rc == 0 && i < groups && !x.group.finding && x.group.budget; i++) {
+	for (uint64_t k = 0; rc == 0 && k < groups && !x.group.finding && x.group.budget; k++) {
+		uint64_t i = run->backwards ? groups - 1 - k : k;
 		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
 				   (uint32_t)(i / l->grid[0] / l->grid[1]) };
 		rc = run_group(&x, at, e);
@@ -324,6 +329,7 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	run->ended |= x.group.budget == 0;
 	run->early |= x.group.budget == 0 && whole < (groups < 2 ? groups : 2);
 	run->groups += x.groups;
+	run->atomics |= x.group.atomics;
 	if (rc == 0 && x.group.finding)
 		run->finding = mem_fmt("kernel %s: %s", l->kernel, x.group.finding);
 	if (run->doubt == NULL && x.group.doubt)
@@ -368,11 +374,12 @@ static const char *difference(const struct run *a, const struct run *b)
 	return NULL;
 }
 
-int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave, char **ret_finding,
-		    struct err *e)
+int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
+		    char **ret_finding, struct err *e)
 {
 	struct hlsl_object object;
 	struct run runs[MEM_COUNT(undefined)];
+	struct run other = { plan, &object, .wave = wave, .undefined = undefined[0], .budget = BUDGET_ALL, .backwards = true };
 	*ret_finding = NULL;
 	int rc = hlsl_object_decode(binary, len, &object, e);
 	if (rc < 0)
@@ -381,13 +388,20 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 		runs[i] = (struct run){ plan, &object, .wave = wave, .undefined = undefined[i], .budget = BUDGET_ALL };
 		/* Reading what nobody wrote is no mistake as long as nothing comes of it. */
 		if (rc == 0 && (i == 0 || (runs[0].doubt && !runs[0].finding)))
-			rc = run_plan(&runs[i], seed, e);
+			rc = run_plan(&runs[i], asked->seed, e);
 		if (rc == 0 && runs[i].finding && *ret_finding == NULL)
 			*ret_finding = mem_str(runs[i].finding);
 	}
 	const char *output = rc == 0 && *ret_finding == NULL && runs[1].buffers ? difference(&runs[0], &runs[1]) : NULL;
 	if (output)
 		*ret_finding = mem_fmt("%s, and the output %s depends on what such memory holds", runs[0].doubt, output);
+	if (rc == 0 && *ret_finding == NULL && asked->ordered && runs[0].atomics && !runs[0].ended) {
+		rc = run_plan(&other, asked->seed, e);
+		/* Groups that wait for others may never end in this order; they say nothing. */
+		output = rc == 0 && !other.ended && other.finding == NULL ? difference(&runs[0], &other) : NULL;
+		if (output)
+			*ret_finding = mem_fmt("the output %s depends on the order in which groups and waves run", output);
+	}
 	if (rc == 0 && *ret_finding == NULL && runs[0].early)
 		rc = err_set(e, ERR_UNSUPPORTED,
 			     "the race check ends after %llu instructions of a launch, before two of its groups do; declare a "
@@ -398,6 +412,9 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, uin
 		free(runs[i].finding);
 		free(runs[i].doubt);
 	}
+	buffers_free(plan, other.buffers);
+	free(other.finding);
+	free(other.doubt);
 	hlsl_object_fini(&object);
 	return rc;
 }

@@ -119,6 +119,8 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 				   mem->name, (long long)at);
 	if (!inside) {
 		*slot = store ? *slot : hlsl_race_undefined(g, t);
+		if (!store && at < mem->len) /* the last word of an array of bytes */
+			memcpy(slot, mem->bytes + at, mem->len - at);
 		return;
 	}
 	memcpy(&old, mem->bytes + at, bytes); /* little-endian, like every host that peakd runs on */
@@ -225,6 +227,7 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;
+	g->atomics = true;
 	if (buffer) {
 		buffer_scalar(g, lane, mem, t, p[1], &old, RACE_ATOMIC);
 		g->acquired = true;

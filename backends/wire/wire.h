@@ -359,7 +359,7 @@ struct wire_ceiling {
 struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 
 /* Interprets the kernels and looks for races. */
-struct wire_races { uint32_t run; uint64_t seed; };
+struct wire_races { uint32_t run; uint64_t seed; uint32_t ordered; /* 1: outputs are the same in any order of groups */ };
 struct wire_raced { char *finding; /* the first race; "" none */ };
 
 /* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted;

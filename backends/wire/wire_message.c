@@ -128,7 +128,7 @@ const struct wire_table wire_product_found_table = WIRE_TABLE("product found", w
 	WIRE_ANY(wire_product_found, allowed));
 
 const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
-	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed));
+	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed), WIRE_UP_TO(wire_races, ordered, 1));
 
 static const struct wire_table launch_count_table = WIRE_TABLE("count of a launch", wire_launch_count, NULL,
 	WIRE_STRING(wire_launch_count, kernel),

@@ -160,10 +160,11 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	return rc;
 }
 
-int trial_races(struct trial *t, uint64_t seed, char **ret_finding, struct err *e)
+int trial_races(struct trial *t, uint64_t seed, bool ordered, char **ret_finding, struct err *e)
 {
 	struct wire_raced raced;
-	int rc = ask(t, WIRE_RACES, &(struct wire_races){ .run = t->run, .seed = seed }, EVAL_COMPARE_NS, &raced, e);
+	int rc = ask(t, WIRE_RACES, &(struct wire_races){ .run = t->run, .seed = seed, .ordered = ordered }, EVAL_COMPARE_NS,
+		     &raced, e);
 	if (rc < 0)
 		return rc;
 	if (*raced.finding)

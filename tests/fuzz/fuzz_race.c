@@ -5,6 +5,8 @@
 #include "backends/sample_plan.h"
 #include "fuzz/fuzz.h"
 
+static const struct wire_races asked = { .seed = 7, .ordered = 1 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	size_t count = size / sizeof(uint32_t);
@@ -15,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err e = ERR_INIT;
 	char *finding = NULL;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	if (hlsl_race_check(binary.data, binary.len, p, 7, 4, &finding, &e) < 0)
+	if (hlsl_race_check(binary.data, binary.len, p, &asked, 4, &finding, &e) < 0)
 		assert(e.text[0] && finding == NULL);
 	else
 		assert(finding == NULL || finding[0]);

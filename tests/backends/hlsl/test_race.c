@@ -13,6 +13,8 @@ static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *
 /* n is odd, so that tiles hang over every edge. */
 enum { N = 19 };
 
+static const struct wire_races asked = { .seed = 7, .ordered = 1 };
+
 /* The verdict of one kernel: "" none, else the finding or the error. free(). */
 static char *judge(const char *device)
 {
@@ -25,7 +27,7 @@ static char *judge(const char *device)
 	char *finding = NULL;
 	int rc = hlsl_compile(&c, &out, &e);
 	if (rc == 0) {
-		rc = hlsl_race_check(out.binary, out.binary_len, p, 7, 4, &finding, &e);
+		rc = hlsl_race_check(out.binary, out.binary_len, p, &asked, 4, &finding, &e);
 		wire_compiled_fini(&out);
 	}
 	plan_free(p);
@@ -88,7 +90,7 @@ static void refused(const char *name, uint32_t *words, size_t count, const char 
 	struct err e = ERR_INIT;
 	char *finding = NULL;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	ok(hlsl_race_check(binary.data, binary.len, p, 7, 4, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
+	ok(hlsl_race_check(binary.data, binary.len, p, &asked, 4, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
 	has_str(e.text, part, "the message says why");
 	buf_fini(&binary);
 	plan_free(p);
@@ -210,6 +212,9 @@ static void test_buffers(void)
 		    "uint old; if (me == 0) { C_bytes.InterlockedAdd(0, 1u, old); last = old; } " BARRIER
 		    " if (last == 14 + ~0u) C_uint[1 + me] = C_uint[40 + me % 16];"),
 	     "with no DeviceMemoryBarrier() behind the write");
+	race("places by an atomic counter, in the order of groups",
+	     KERNEL("", "uint at; C_bytes.InterlockedAdd(0, 1u, at); at += 2; if (at < uint(n * n)) C_uint[at] = id.y * n + id.x;"),
+	     "the output C depends on the order in which groups and waves run");
 	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
 }
 
