@@ -136,7 +136,19 @@ static bool is_known(const struct plan *plan, const char *name, size_t n)
 	return false;
 }
 
-static int refused(const struct wire_compile *request, const char *kernel, const char *log, struct err *e)
+/* A name that is declared nowhere may be an input that host code forgot to pass. */
+static void add_passed(struct buf *out, const struct wire_compile *request, const struct plan_launch *launch)
+{
+	struct buf said = BUF_INIT;
+	buf_adds(&said, "host code passes this kernel ");
+	for (size_t k = 0; k < launch->arg_count; k++)
+		buf_addf(&said, "%s%s", k ? ", " : "", launch->args[k].name);
+	buf_adds(&said, launch->arg_count ? ": pass what else it uses, or declare it" : "nothing: pass what it uses");
+	add_once(out, request, buf_text(&said));
+	buf_fini(&said);
+}
+
+static int refused(const struct wire_compile *request, const struct plan_launch *launch, const char *log, struct err *e)
 {
 	struct buf text = BUF_INIT;
 	add_lines(&text, request, log, true, false);
@@ -152,7 +164,9 @@ static int refused(const struct wire_compile *request, const char *kernel, const
 		add_once(&text, request,
 			 "for each launch, all kernels of the code are compiled with the names of what that launch passes: "
 			 "pass each launch what any kernel uses");
-	int rc = err_set(e, ERR_COMPILE, "kernel %s:\n%s", kernel, buf_text(&text));
+	else if (unknown)
+		add_passed(&text, request, launch);
+	int rc = err_set(e, ERR_COMPILE, "kernel %s:\n%s", launch->kernel, buf_text(&text));
 	buf_fini(&text);
 	return rc;
 }
@@ -196,7 +210,7 @@ static int compile_kernel(struct job *j, const struct plan_launch *launch, struc
 			"the device code has no function %s, which host code launches: launch one of its functions, or write it",
 			name);
 	else if (!good)
-		rc = refused(j->request, name, o.log, e);
+		rc = refused(j->request, launch, o.log, e);
 	else if (hlsl_spirv_validate(o.words, o.word_count, e) < 0)
 		rc = err_wrap(e, "kernel %s", name);
 	else if (j->request->probe)

@@ -39,6 +39,7 @@ static void test_refusals(void)
 	outcome("one brace too many shows its line", KERNEL "{ C[0] = 1; }\n}", -ERR_COMPILE,
 		"device:3: syntax error at column 1\n  }");
 	outcome("an unknown name", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "device:3: q: unknown variable");
+	outcome("what host code passes", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, ": pass what else it uses, or declare it");
 	outcome("a missing semicolon", KERNEL "{\n\tC[0] = A[0]\n}", -ERR_COMPILE,
 		"device:4: expected ; before this, or on the line above\n  }");
 	outcome("an unknown name shows its line", KERNEL "{\n\tC[0] = q;\n}", -ERR_COMPILE, "\n  \tC[0] = q;");
