@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "core/context/context.h"
 #include "daemon/verbs/call.h"
 #include "daemon/verbs/out.h"
 #include "daemon/verbs/run_setup.h"
@@ -71,6 +72,8 @@ static int edit_run(const struct verb_line *line, const struct verb_call *call)
 	one.arguments = names;
 	if (line->word_count < file || line->word_count > file + 1 || (pending && line->word_count == 0))
 		rc = err_set(&e, ERR_INPUT, "usage: peakd edit AT [FILE], or peakd edit --pending ID FILE");
+	else if (region && context_region_parse(region) < 0)
+		rc = err_set(&e, ERR_INPUT, "--region: there is no region '%s'; there are device, host and macros", region);
 	if (rc < 0)
 		status = verb_misused(line, &e);
 	rc = rc < 0 ? rc : call_arguments(line, &one, 0, &arguments, &e);

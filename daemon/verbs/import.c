@@ -56,7 +56,8 @@ static int ask(const struct verb_line *line, json_t **ret_answer, struct err *e)
 	rc = child_filter(argv, &(struct child_input){ input, strlen(input) }, &(struct child_bounds){ .timeout_ns = READ_NS },
 			  &out, e);
 	if (rc < 0)
-		err_wrap(e, "%s with %s (PEAKD_PYTHON)", line->words[0], oracle_python());
+		err_wrap(e, "%s with %s (PEAKD_PYTHON names another Python; a script that starts one, as pyenv's, cannot)",
+			 line->words[0], oracle_python());
 	else if ((answer = json_loadb(out.data, out.len, 0, NULL)) == NULL)
 		rc = err_set(e, ERR_INTERNAL, "%s: the importer's answer is not JSON", line->words[0]);
 	else if (json_object_get(answer, "error"))

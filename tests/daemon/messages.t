@@ -79,6 +79,7 @@ is "$(grep -c "after 2 tries" "$T/err0" "$T/err1" | sed 's/.*://' | tr '\n' ' ')
 
 # A context file where a checkpoint is wanted: the message says how to make a checkpoint of it.
 wrong 1 "begins one" tune scale --db "$T/fresh.db"
+wrong 2 "there is no region 'dev'; there are device, host and macros" edit scale --region dev --db "$T/fresh.db"
 wrong 1 "peakd workflow create $T/scale.peak.md" validate "$T/scale.peak.md" --db "$T/fresh.db"
 wrong 1 "peakd workflow create" tune "$T/scale.peak.md" --db "$db"
 wrong 1 "bad.peak.md:8" workflow create "$T/bad.peak.md" --db "$T/fresh.db"
