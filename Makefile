@@ -181,6 +181,8 @@ conformance:
 clients:
 	@BUILD='$(BUILD)' tests/mcp/clients.sh
 	@BUILD='$(BUILD)' tests/daemon/clients.sh
+	@. tests/mcp/npm.sh && npm_need litestream @flydotio/litestream-linux-x64@1.0.1 && \
+		LITESTREAM="$$NPM_DIR/node_modules/@flydotio/litestream-linux-x64/litestream" PEAKD='$(abspath $(PEAKD))' prove tests/daemon/litestream.t
 	@sh tests/source/packages.sh install '$(BUILD)/deps-browser.log' browser
 	@PEAKD='$(abspath $(PEAKD))' BUILD='$(abspath $(BUILD))' prove --comments tests/daemon/page.t
 

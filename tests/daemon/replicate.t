@@ -1,5 +1,5 @@
 #!/bin/sh
-# What tools rely on that replicate SQLite's log, such as Litestream (which cannot be had here, so this plays its part): while a
+# What tools rely on that replicate SQLite's log, such as Litestream, whose part this plays (litestream.t runs it itself): while a
 # reader of theirs is open the log only grows, and all that was committed is in it. From the copy of the file and the log, taken
 # piece by piece while the daemon writes, a whole database comes back with everything that was acknowledged before the last piece.
 . "$(dirname "$0")/lib.sh"
