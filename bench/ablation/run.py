@@ -137,7 +137,7 @@ def best_of(db):
     """(checkpoint, times as fast as the baseline's starting parameters, low, high) of the fastest checkpoint that stands."""
     best = None
     for row in rows(db, "SELECT d.made_id, j.result FROM decision d JOIN job j ON j.id = d.tune_job JOIN checkpoint c ON c.id = d.made_id "
-                        "WHERE j.state = 'done' AND c.status = 'accepted'"):
+                        "WHERE j.state = 'done' AND c.status <> 'failed'"):
         sizes = json.loads(row["result"])["sizes"]
         if any(size.get("unproven") or not size.get("start_speedup") for size in sizes):
             continue
@@ -160,14 +160,15 @@ def table():
         problem, arm, seed = name_of(db).split(".")
         best = best_of(db)
         tuned = rows(db, "SELECT result FROM job WHERE kind = 'tune' AND state = 'done' ORDER BY created_ms LIMIT 1")
-        start = json.loads(tuned[0][0])["sizes"][0].get("start_speedup") if tuned else None
+        # None where the baseline is fastest with its starting parameters.
+        start = json.loads(tuned[0][0])["sizes"][0].get("start_speedup") or 1.0 if tuned else None
         decisions = rows(db, "SELECT * FROM decision ORDER BY seq")
         seen, experiments = 0, []
         for d in decisions:
             seen += d["calls"]
             if d["kind"] in ("experiment", "mend"):
                 experiments.append({"what": d["transformation"], "outcome": d["outcome"], "step": d["gain"], "calls_so_far": seen})
-        judged = rows(db, "SELECT state, error FROM job WHERE kind = 'validate' ORDER BY created_ms DESC LIMIT 1")
+        judged = rows(db, "SELECT state FROM job WHERE kind = 'validate' ORDER BY created_ms DESC LIMIT 1")
         answer.append({
             "problem": problem, "arm": arm, "seed": int(seed), "calls": calls_of(db),
             "tokens_in": sum(d["tokens_in"] for d in decisions), "tokens_out": sum(d["tokens_out"] for d in decisions),
