@@ -56,7 +56,7 @@ has "$(timeout 120 "$peakd" workflow list --db "$db")" shared "a new daemon know
 
 timeout 120 "$peakd" serve --listen none --idle-exit 1 --db "$T/b.db" 2>"$T/idle"
 is $? 0 "--idle-exit ends a daemon without clients"
-has "$(cat "$T/idle")" "nobody needed" "a daemon that ends when idle says so"
+has "$(cat "$T/idle")" "no client and no job" "a daemon that ends when idle says so"
 
 # A daemon that migrates a large database, or starts on a busy machine, listens late. The client says which process it waits for,
 # and keeps waiting. The stand-in here releases the lock only after that.
