@@ -139,6 +139,11 @@ plant base/a.c '/* stub */'
 refused "base/a.c:2: '/* stub'" 'a stub is refused'
 plant docs/x.md 'see /home/somebody/x'
 refused 'docs/x.md:2: ' 'a path of one machine is refused'
+plant docs/glossary.md '| term | meaning |' '| --- | --- |' "$(seq 40 | sed 's/.*/| & | what it is |/')"
+check
+report $? 'a glossary of 40 terms passes'
+plant docs/glossary.md '| term | meaning |' '| --- | --- |' "$(seq 41 | sed 's/.*/| & | what it is |/')"
+refused 'docs/glossary.md:1: 41 terms' 'a glossary of 41 terms is refused'
 plant core/record/f.c 'static const char *q = "SELECT 1";'
 refused 'core/record/f.c:2: SQL lives in schema/' 'SQL outside schema is refused'
 
