@@ -17,6 +17,7 @@ need_hlsl 18 "$T/d.db"
 small_context | sed 's/{32, 64}/1<<i for i = 0,9/; s/{4096}/{65536, 131072, 262144}/' >"$T/scale.peak.md"
 serve() # serve: starts a daemon as $daemon
 {
+	rm -f "$T/log" # else the last daemon's may be read
 	"$peakd" serve --listen none --db "$db" 2>"$T/log" &
 	daemon=$!
 	wait_for 60 grep -q 'serving' "$T/log"

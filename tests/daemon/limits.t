@@ -57,6 +57,7 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 }
 C
 ${CC:-cc} -shared -fPIC -o "$T/spawn.so" "$T/spawn.c" -ldl
+rm "$T/few" # else the first daemon's log may be read
 NO_SPAWN=$T/nospawn LD_PRELOAD=$T/spawn.so "$peakd" serve --listen none --db "$T/spawn.db" 2>"$T/few" &
 daemon=$!
 wait_for 60 grep -q serving "$T/few"
