@@ -34,7 +34,7 @@ uint64_t check_seed(void);
  * kernel that crashes or hangs is a check that did not pass. */
 int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *ret_check, struct err *e);
 /* The same from a chosen start. *ret_unfit (may be NULL; free()): why such values cannot judge anything here, and then nothing was
- * executed; NULL when they can. */
+ * executed, or which output they leave out; NULL when they can. */
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 		    char **ret_unfit, struct err *e);
 /* The seeds of what is timed and quoted: that of the execution before, and further ones made of it, as secret, whose

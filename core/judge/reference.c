@@ -61,6 +61,7 @@ static void outputs_fini(struct reference *r)
 		free(r->outputs[i].name);
 		free(r->outputs[i].wanted);
 		free(r->outputs[i].causes);
+		free(r->outputs[i].unfit);
 		free(r->outputs[i].hint);
 	}
 	free(r->outputs);

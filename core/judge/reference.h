@@ -39,6 +39,7 @@ struct reference_output {
 	bool repeats;      /* equal values have equal rounding errors, whose mean is not zero */
 	bool other_values; /* than declared: what overflows may be NaN in place of infinity */
 	bool tells;        /* zeros, or any one number everywhere, would not pass */
+	char *unfit;       /* why these values cannot judge it, though others of their outputs; NULL: they can; owned */
 	char *hint;        /* what a refused candidate should know about the baseline; NULL: nothing; owned */
 };
 /* "(2, 0, 17)": the place of an element, outermost extent first. free() */
@@ -51,8 +52,7 @@ bool reference_is_close(const struct reference_output *o);
 struct reference {
 	struct reference_output *outputs;
 	size_t output_count;
-	char *unfit;   /* why these values cannot judge (special values only: declared values that cannot are an error); NULL: they
-			can */
+	char *unfit;   /* why these values cannot judge any output (declared values that cannot are an error); NULL: they can */
 	bool resident; /* values and bounds are on the device, in the process of references (core/workers/resident.h) */
 	bool tells;    /* some output does */
 	char *weak;    /* why none does; NULL: one does */

@@ -266,13 +266,17 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 		if (rc == 0)
 			rc = add_perturbed(m, t, WIRE_TRUTH_MOVED, e);
 	}
+	/* Without any NaN among the inputs the same values again show which outputs are NaN all the same. */
 	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
-				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS };
-	bool rows = m->q->values == PLAN_INFINITE_ROWS;
-	size_t count = rows ? MEM_COUNT(of_rows) : m->q->values == PLAN_SPECIAL ? MEM_COUNT(of_places) : 0;
+				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS }, of_runs[] = { PLAN_MASKED };
+	enum plan_values own = m->q->values;
+	const enum plan_values *others = own == PLAN_SPECIAL ? of_places : own == PLAN_INFINITE_ROWS ? of_rows : of_runs;
+	size_t count = own == PLAN_SPECIAL         ? MEM_COUNT(of_places)
+		       : own == PLAN_INFINITE_ROWS ? MEM_COUNT(of_rows)
+						   : own == PLAN_MASKED;
 	input = input_of(m);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		input.values = rows ? of_rows[i] : of_places[i];
+		input.values = others[i];
 		rc = execute(m, t, &input, NULL, e);
 		if (rc == 0)
 			rc = add_perturbed(m, t, WIRE_TRUTH_ABSORBED, e);
@@ -457,16 +461,9 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 	return -ERR_INTERNAL;
 }
 
-/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. Nor can values that inputs may
- * be rounded away from. */
+/* Values that no output can be judged on: where the baseline overflows, or which inputs may be rounded away from. */
 static int refuse_values(const struct making *m, struct err *e)
 {
-	for (size_t k = 0; m->q->values == PLAN_SPECIAL && k < m->r->output_count; k++) {
-		const struct reference_output *o = &m->r->outputs[k];
-		if (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION)
-			return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place",
-				       o->name);
-	}
 	/* Squares that overflow give numbers, too: 1/sqrt(infinity) is 0. */
 	for (size_t k = 0; m->q->values == PLAN_HUGE && k < m->r->output_count; k++) {
 		const struct bound_summary *s = &m->raw[k].summary;
@@ -498,19 +495,35 @@ static char *weakness(const struct making *m, size_t k)
 		       o->name);
 }
 
+static int refuse_output(const struct making *m, size_t k, struct err *e)
+{
+	const struct reference_output *o = &m->r->outputs[k];
+	/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. */
+	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
+		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
+	if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
+		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
+	return cannot_judge(m, k, e);
+}
+
+/* An output that other values than the declared ones cannot judge hides no other. */
 static int judge_reference(struct making *m, struct err *e)
 {
 	int rc = refuse_values(m, e);
+	size_t judged = 0;
 	m->r->tells = false;
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
+		rc = refuse_gross(m, k, e);
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		struct reference_output *o = &m->r->outputs[k];
-		if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
-			rc = err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply",
-				     o->name);
-		if (rc == 0)
-			rc = refuse_gross(m, k, e);
-		if (rc == 0)
-			rc = cannot_judge(m, k, e);
+		struct err why = ERR_INIT;
+		if (refuse_output(m, k, &why) < 0) {
+			o->unfit = mem_str(why.text);
+			if (m->q->values == PLAN_DECLARED || (k + 1 == m->r->output_count && judged == 0))
+				rc = err_set(e, why.code, "%s", m->q->values == PLAN_DECLARED ? o->unfit : m->r->outputs[0].unfit);
+			continue;
+		}
+		judged++;
 		m->r->tells |= o->tells;
 	}
 	for (size_t k = 0; rc == 0 && !m->r->tells && m->r->weak == NULL && k < m->r->output_count; k++)
