@@ -170,15 +170,27 @@ static int extended(struct race_group *g, struct race_lane *lane, const uint32_t
 		to[1] = hlsl_race_bits(&f32, hlsl_race_float(&f16, high));
 		return 0;
 	}
-	if (number != 66 && number != 69)
+	enum { LENGTH = 66, DISTANCE = 67, CROSS = 68, NORMALIZE = 69, REFLECT = 71 };
+	if (number < LENGTH || number > REFLECT || number == REFLECT - 1)
 		return elementwise(g, lane, number, true, w, n, e);
 	const struct spirv_type *in = race_value_type(g, w[5]), *one = scalar_of(g, in);
-	double square = 0;
-	for (uint32_t i = 0; i < in->slots; i++)
-		square += hlsl_race_float(one, a[i]) * hlsl_race_float(one, a[i]);
-	for (uint32_t i = 0; number == 69 && i < in->slots; i++)
-		to[i] = hlsl_race_bits(one, hlsl_race_float(one, a[i]) / sqrt(square));
-	if (number == 66)
+	const uint64_t *b = number == LENGTH || number == NORMALIZE ? NULL : race_value(g, lane, w[6]);
+	double square = 0, dot = 0, x[4], y[4] = { 0 };
+	if (in->slots > MEM_COUNT(x))
+		return hlsl_race_unknown(12, e);
+	for (uint32_t i = 0; i < in->slots; i++) {
+		x[i] = hlsl_race_float(one, a[i]);
+		y[i] = b ? hlsl_race_float(one, b[i]) : 0;
+		square += number == DISTANCE ? (x[i] - y[i]) * (x[i] - y[i]) : x[i] * x[i];
+		dot += x[i] * y[i];
+	}
+	for (uint32_t i = 0; number >= CROSS && i < in->slots; i++) {
+		uint32_t j = (i + 1) % 3, k = (i + 2) % 3;
+		to[i] = hlsl_race_bits(one, number == CROSS       ? x[j] * y[k] - x[k] * y[j]
+					    : number == NORMALIZE ? x[i] / sqrt(square)
+								  : x[i] - 2 * dot * y[i]);
+	}
+	if (number < CROSS)
 		*to = hlsl_race_bits(one, sqrt(square));
 	return 0;
 }

@@ -58,6 +58,7 @@ static const struct step steps[] = {
 	{ .name = "on values far from zero", .why = OPEN, .values = PLAN_FAR },
 	{ .name = "on values 32 times as large", .why = OPEN, .values = PLAN_LARGER },
 	{ .name = "on values 2^10 and 2^50 times smaller", .why = OPEN, .values = PLAN_SMALL },
+	{ .name = "on values 2^30 times smaller", .why = OPEN, .values = PLAN_ALL_SMALL },
 	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .values = PLAN_WIDE },
 	{ .name = "on values 2^50 times as large", .why = OPEN, .values = PLAN_EXTREME },
 	{ .name = "on values 2^100 times as large", .why = OPEN, .values = PLAN_HUGE },
@@ -411,7 +412,7 @@ static int check_masks(struct running *r, struct check *c, char **ret_unfit, str
 	r->needless = true;
 	for (size_t k = 0; k < plan->buffer_count && rc == 0 && c->passed && !in_parts(context_spec(r->j->baseline)); k++) {
 		const struct plan_buffer *b = &plan->buffers[k];
-		struct trial_input input = { .poison = NUMBER_POISON, .values = PLAN_MASKED };
+		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_MASKED };
 		char *unfit = NULL, *where = mem_fmt("%s has them; a domain without them is closed, as in `%s: f32[n] = random closed`",
 						     b->name, b->name);
 		if (plan_is_input(b) && plan_values_apply(b, PLAN_MASKED) &&
