@@ -217,7 +217,8 @@ static void test_buffers(void)
 	     "the output C depends on the order in which groups and waves run");
 	none("cross products, distances and reflections of vectors",
 	     KERNEL("", "float3 u = float3(1, 2, 3), v = float3(3, 1, 2), w = cross(u, v);"
-			" if (abs(dot(w, u)) + abs(dot(w, v)) + abs(w.y - 7) + abs(distance(u, v) - sqrt(6.0)) < 1e-4) C[me] = id.x * 0;"
+			" float off = abs(dot(w, u)) + abs(dot(w, v)) + abs(w.y - 7) + abs(distance(u, v) - sqrt(6.0));"
+			" if (off < 1e-4) C[me] = id.x * 0;"
 			" else C[me] = id.x; C[me] = dot(reflect(u, normalize(v)), v) < 0 ? C[me] : id.x;"));
 	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
 }
