@@ -341,6 +341,9 @@ static void add_values(const struct fits *f, const struct expr *x, struct buf *o
 			buf_addf(out, "%lld", (long long)v.i);
 	}
 	buf_adds(out, count ? ")" : "");
+	for (size_t i = 0; i < count; i++)
+		if (slots[i] < WORDS)
+			buf_addf(out, "; %s: %s", fits_words[slots[i]].name, fits_words[slots[i]].about);
 }
 
 /* What cannot be said without a device holds. */
@@ -356,8 +359,10 @@ static int check_condition(const struct fits *f, const struct transformation *t,
 	if (parse_condition(condition, &x, &ignored) == 0 && expr_eval(x, f->values, &v) == VALUE_OK && !value_true(v)) {
 		struct buf values = BUF_INIT;
 		add_values(f, x, &values);
-		rc = err_set(e, ERR_INPUT, "transformation %s is for contexts and devices where %s%s", t->name, condition,
-			     buf_text(&values));
+		rc = err_set(
+			e, ERR_INPUT,
+			"transformation %s is for contexts and devices where %s%s; transformations with `at` lists those that fit",
+			t->name, condition, buf_text(&values));
 		buf_fini(&values);
 	}
 	expr_free(x);

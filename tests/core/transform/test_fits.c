@@ -114,7 +114,8 @@ static void test_reasons(void)
 	t = with_condition("reduction");
 	const struct transform_start start = { .t = t, .parent = ctx };
 	is_int(transform_new(&start, &x, &e), -ERR_INPUT, "what does not fit is not applied either");
-	has_str(e.text, "(reduction is false)", "and says why");
+	has_str(e.text, "(reduction is false); reduction: a variable is computed from itself", "and says why");
+	has_str(e.text, "transformations with `at` lists those that fit", "and what to do");
 	transformation_free(t);
 	context_free(ctx);
 }
