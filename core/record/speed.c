@@ -45,6 +45,8 @@ char *speed_text(const struct speed_ratio *r, char text[SPEED_TEXT])
 		snprintf(text, SPEED_TEXT, "unclear (too few pairs)");
 	else if (speed_unclear(r) && strcmp(r->verdict, "faster") == 0)
 		snprintf(text, SPEED_TEXT, "at least %.2fx (%.2f-%.2f)", r->low, r->low, r->high);
+	else if (speed_unclear(r) && strcmp(r->verdict, "slower") == 0)
+		snprintf(text, SPEED_TEXT, "at most %.2fx (%.2f-%.2f)", r->high, r->low, r->high);
 	else if (speed_unclear(r))
 		snprintf(text, SPEED_TEXT, "unclear (%.2f-%.2f)", r->low, r->high);
 	else

@@ -42,7 +42,8 @@ void speed_of(struct db *db, const struct speed_query *q, struct speed *s);
 void speed_fini(struct speed *s);
 
 enum { SPEED_TEXT = 64 };
-/* "1.37x (1.35-1.39)", "unclear (0.93-1.12)", "at least 40.84x (40.84-133.30)", "-" where nothing was compared; returns text. */
+/* "1.37x (1.35-1.39)", "unclear (0.93-1.12)", "at least 40.84x (40.84-133.30)", "at most 0.12x (0.05-0.12)", "-" where nothing was
+ * compared; returns text. */
 char *speed_text(const struct speed_ratio *r, char text[SPEED_TEXT]);
 /* The same behind the verdict: "faster, 1.37x (1.35-1.39)", "unclear (0.93-1.12)". */
 char *speed_words(const struct speed_ratio *r, char text[SPEED_TEXT]);

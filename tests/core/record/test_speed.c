@@ -145,6 +145,9 @@ int main(void)
 	       "of a wide interval that is faster throughout, the least is told");
 	is_str(speed_words(&wide, text), "faster, at least 1.10x (1.10-1.80)",
 	       "its verdict is faster, and nothing calls it unclear");
+	const struct speed_ratio loaded = { 0.08, 0.05, 0.12, (char *)"slower" };
+	is_str(speed_words(&loaded, text), "slower, at most 0.12x (0.05-0.12)",
+	       "of a wide interval that is slower throughout, the most is told");
 	is_str(speed_words(&unclear, text), "unclear (0.90-1.10)", "an unclear verdict is said once");
 	is_str(speed_text(&unclear, text), "unclear (0.90-1.10)", "an interval on both sides of 1 is unclear");
 	const struct speed_ratio undecided = { 1.06, 1.01, 1.11, (char *)"unclear" };
