@@ -89,16 +89,11 @@ static const struct mcp_done *list(struct mcp_call *call, struct db *db)
 	return done;
 }
 
-static const struct mcp_done *handler(struct mcp_call *call)
-{
-	return tools_with_db(call, list);
-}
-
 const struct tool tool_devices = {
 	.name = "devices",
 	.title = "List devices",
 	.description = "Where kernels can run here, with limits, and why a backend is missing: answers with the ids that other "
 		       "tools take as `device`. Next: validate, tune.",
 	.flags = MCP_TOOL_READ_ONLY | MCP_TOOL_IDEMPOTENT,
-	.handler = handler,
+	.answer = list,
 };

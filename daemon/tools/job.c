@@ -172,18 +172,13 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 	return show(call, db, id);
 }
 
-static const struct mcp_done *handler(struct mcp_call *call)
-{
-	return tools_with_db(call, call_with);
-}
-
 const struct tool tool_job = {
 	.name = "job",
 	.title = "Follow a job",
 	.description = "Follow work that a tool gave a job id for: wait (and again), get its state, read its "
 		       "log, list the newest. result is what the tool would have answered. Next: as that tool says.",
 	.flags = MCP_TOOL_READ_ONLY,
-	.handler = handler,
+	.answer = call_with,
 };
 
 const struct tool tool_job_control = {
@@ -192,5 +187,5 @@ const struct tool tool_job_control = {
 	.description = "Cancels a job, or resumes an interrupted one. Answers with its state. Next: job wait.",
 	.set = "manage",
 	.flags = MCP_TOOL_DESTRUCTIVE | MCP_TOOL_IDEMPOTENT,
-	.handler = handler,
+	.answer = call_with,
 };

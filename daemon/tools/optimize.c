@@ -76,11 +76,6 @@ const struct mcp_done *optimize_explain(struct mcp_call *call, struct db *db, co
 	return done;
 }
 
-static const struct mcp_done *handle(struct mcp_call *call)
-{
-	return tools_start(call, "optimize");
-}
-
 const struct tool tool_optimize = {
 	.name = "optimize",
 	.title = "Optimize a kernel",
@@ -92,5 +87,4 @@ const struct tool tool_optimize = {
 		       "Next: compare, or profile.",
 	.set = "optimize",
 	.flags = MCP_TOOL_OPEN_WORLD,
-	.handler = handle,
 };

@@ -326,11 +326,6 @@ const struct mcp_done *tools_start(struct mcp_call *call, const char *name)
 	return done;
 }
 
-static const struct mcp_done *start_named(struct mcp_call *call)
-{
-	return tools_start(call, mcp_call_name(call));
-}
-
 /* --- tools that do nothing but start the job of their name -------------------------------------------------------------------- */
 
 static const struct tool tool_validate = {
@@ -342,7 +337,6 @@ static const struct tool tool_validate = {
 		       "Answers passed, or the first mismatches, or a job id (then: job wait). A failure refutes it. "
 		       "Next: tune, or edit.",
 	.flags = MCP_TOOL_IDEMPOTENT,
-	.handler = start_named,
 };
 
 static const struct tool tool_tune = {
@@ -355,7 +349,6 @@ static const struct tool tool_tune = {
 		"winner, times it in pairs with baseline and parent. Answers with best time, configuration and speed-up, or a job "
 		"id (then: job wait). Next: profile.",
 	.flags = MCP_TOOL_IDEMPOTENT,
-	.handler = start_named,
 };
 
 /* B is a checkpoint, or PyTorch. */
@@ -388,7 +381,6 @@ static const struct tool tool_profile = {
 	.description = "What limits its best configuration, and what to try? Answers with the class, guidance (most promising "
 		       "first), times, percent of ceilings and library. Next: edit (keep: faster), or transform.",
 	.flags = MCP_TOOL_IDEMPOTENT,
-	.handler = start_named,
 };
 
 /* --- the server -----------------------------------------------------------------------------------------------------------------
@@ -415,6 +407,15 @@ static const struct tool *const table[] = {
 	&tool_read,
 	&tool_devices,
 };
+
+/* Of a tool that brings no handler. */
+static const struct mcp_done *handle(struct mcp_call *call)
+{
+	size_t i = 0;
+	while (strcmp(table[i]->name, mcp_call_name(call)) != 0)
+		i++;
+	return table[i]->answer ? tools_with_db(call, table[i]->answer) : tools_start(call, table[i]->kind);
+}
 
 static const char instructions[] =
 	"peakd makes GPU kernels faster step by step, and validates each step. Begin with context_create "
@@ -504,7 +505,7 @@ int tools_server(struct app *app, const struct app_config *wanted, struct mcp_se
 			.input_schema = schema_file(t->name, "input"),
 			.output_schema = output_schema(t),
 			.ui = t->ui,
-			.handler = t->handler,
+			.handler = t->handler ? t->handler : handle,
 		};
 	}
 	struct mcp_server_config config = {

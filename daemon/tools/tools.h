@@ -23,7 +23,9 @@ struct tool {
 	const char *ui;   /* as in struct mcp_tool */
 	const char *set;  /* the toolset that it belongs to; NULL: it reads, and is always offered */
 	unsigned flags;   /* of enum mcp_tool_flags */
+	/* One of both, or neither: then a call starts a job of its kind. */
 	mcp_handler *handler;
+	const struct mcp_done *(*answer)(struct mcp_call *call, struct db *db);
 };
 
 extern const struct tool tool_context_create, tool_draft, tool_transformations, tool_transform, tool_transform_begin,

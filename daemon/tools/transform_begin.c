@@ -103,11 +103,6 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 	return done;
 }
 
-static const struct mcp_done *handler(struct mcp_call *call)
-{
-	return tools_with_db(call, call_with);
-}
-
 const struct tool tool_transform_begin = {
 	.name = "transform_begin",
 	.title = "Apply a transformation yourself",
@@ -116,5 +111,5 @@ const struct tool tool_transform_begin = {
 		       "prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
 	.set = "transform",
 	.flags = 0,
-	.handler = handler,
+	.answer = call_with,
 };

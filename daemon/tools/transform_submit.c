@@ -1,11 +1,6 @@
 /* transform_submit: the tool; the work is core/jobs/work_submit. The answer to a step that waits is followed by the next prompt. */
 #include "daemon/tools/tools.h"
 
-static const struct mcp_done *handler(struct mcp_call *call)
-{
-	return tools_start(call, "submit");
-}
-
 const struct tool tool_transform_submit = {
 	.name = "transform_submit",
 	.kind = "submit",
@@ -15,5 +10,4 @@ const struct tool tool_transform_submit = {
 		       "transform_submit again while waiting, then tune.",
 	.set = "transform",
 	.flags = 0,
-	.handler = handler,
 };

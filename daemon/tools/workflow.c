@@ -372,11 +372,6 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 	return mcp_call_refuse(call, "action: there is no action '%s'", name);
 }
 
-static const struct mcp_done *handler(struct mcp_call *call)
-{
-	return tools_with_db(call, call_with);
-}
-
 const struct tool tool_workflow = {
 	.name = "workflow",
 	.title = "Read workflows",
@@ -384,7 +379,7 @@ const struct tool tool_workflow = {
 		       "baseline; show one; compare two; export the winner. Next: transform the head.",
 	.ui = "ui://peakd/workflow",
 	.flags = MCP_TOOL_READ_ONLY,
-	.handler = handler,
+	.answer = call_with,
 };
 
 const struct tool tool_workflow_change = {
@@ -394,5 +389,5 @@ const struct tool tool_workflow_change = {
 		"Moves, names and forgets lines of checkpoints. Answers with the workflow and its checkpoint. Next: workflow log.",
 	.set = "manage",
 	.flags = MCP_TOOL_DESTRUCTIVE,
-	.handler = handler,
+	.answer = call_with,
 };
