@@ -32,6 +32,7 @@ wait_for 60 test -s "$T/port"
 at=http://127.0.0.1:$(cat "$T/port")
 begin() # begin ENDPOINT
 {
+	rm -f "$T/log" # else the last daemon's may be read
 	OTEL_EXPORTER_OTLP_HEADERS='api-key=secret%20word, x-team = gpu,,split=a%0d%0ab' OTEL_EXPORTER_OTLP_ENDPOINT="$1" PEAKD_MODEL="openai:$at/v1?model=fake&retries=0" \
 		"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
 	daemon=$!
