@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/values/special.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/judge/delays.h"
@@ -19,7 +18,6 @@ enum {
 	ENDS_LEAST = 2, /* where all arrays have more than ENDS_BYTES */
 	ENDS_BYTES = 16 << 20,
 	SEEDS = 64, /* of random numbers: some are drawn twice, which the worker leaves out */
-	MASKING_SEEDS = 100000, /* that are tried for one that chooses an array */
 };
 
 struct step {
@@ -73,12 +71,6 @@ static const struct step steps[] = {
 	{ .name = "on rows of zeros",
 	  .why = "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`",
 	  .values = PLAN_ZERO_ROWS },
-	{ .name = "on zeros among other values",
-	  .why = "zeros at some places say nothing about others; a domain without zero is declared as in `x: f32[n] > 0`",
-	  .values = PLAN_HOLES },
-	{ .name = "on zeros alone",
-	  .why = "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`",
-	  .values = PLAN_ALONE },
 	{ .name = "on constant and equal rows", .values = PLAN_NEAR_TIES },
 	{ .name = "on all integers of their range",
 	  .why = "without a range that is their whole type; an index declares its range, as in `index: i32[n] < m`",
@@ -383,53 +375,6 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 	return rc;
 }
 
-/* A seed by which these values have infinities in buffer k alone; 0: none was found. */
-static uint64_t masking_seed(const struct plan *plan, size_t k, uint64_t first)
-{
-	for (uint64_t seed = first; seed < first + MASKING_SEEDS; seed++) {
-		size_t taken = 0, other = 0;
-		for (size_t i = 0; i < plan->buffer_count; i++) {
-			const struct plan_buffer *b = &plan->buffers[i];
-			struct stream s;
-			if (!plan_is_input(b) || !plan_values_apply(b, PLAN_MASKED))
-				continue;
-			s = stream_of(b, seed);
-			taken += i == k && special_takes(&s);
-			other += i != k && special_takes(&s);
-		}
-		if (taken && !other)
-			return seed;
-	}
-	return 0;
-}
-
-/* Masks are infinite in runs and in whole rows, and in one array. Elsewhere infinities often leave nothing to judge. */
-static int check_masks(struct running *r, struct check *c, char **ret_unfit, struct err *e)
-{
-	const struct plan *plan = r->trial.variant->plan;
-	size_t judged = 0;
-	int rc = 0;
-	r->needless = true;
-	for (size_t k = 0; k < plan->buffer_count && rc == 0 && c->passed && !in_parts(context_spec(r->j->baseline)); k++) {
-		const struct plan_buffer *b = &plan->buffers[k];
-		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_MASKED };
-		char *unfit = NULL, *where = mem_fmt("%s has them; a domain without them is closed, as in `%s: f32[n] = random closed`",
-						     b->name, b->name);
-		if (plan_is_input(b) && plan_values_apply(b, PLAN_MASKED) &&
-		    (input.seed = masking_seed(plan, k, r->q->seed)) != 0) {
-			check_fini(c);
-			rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
-			judged += rc == 0 && unfit == NULL;
-		}
-		check_name(c, where);
-		free(where);
-		free(unfit);
-	}
-	if (rc == 0 && c->passed && judged == 0)
-		*ret_unfit = mem_str("no input has such values, or they leave nothing to judge");
-	return rc;
-}
-
 /* Random numbers of many executions together: the worker that compares them adds them up. */
 static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit, struct err *e)
 {
@@ -493,7 +438,6 @@ static const struct {
 	{ "against A·(B·x)", "the product", check_product },
 	{ "over many seeds", "random numbers", check_many_seeds },
 	{ "on integers at the ends of their ranges, or that nearly repeat", "integers at the ends of their ranges", check_ends },
-	{ "on rows and runs of infinities", "rows and runs of infinities", check_masks },
 	{ "on kept results", "kept results", check_reuse },
 	{ "interpreted, looking for races", "races", check_races },
 	{ "with random delays at its start and its barriers", "races with delays", check_delays },
