@@ -470,10 +470,6 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = is_inside(b, x) ? x : v[i];
 		}
 		break;
-	case PLAN_ALL_SMALL:
-		for (size_t i = 0; i < n; i++)
-			v[i] = is_inside(b, v[i] * 0x1p-30) ? v[i] * 0x1p-30 : v[i];
-		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
 			v[i] = other_constant(s, first + i, v[i]);

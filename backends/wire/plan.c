@@ -50,8 +50,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_SMALLER:
 	case PLAN_TINY:
 	case PLAN_SMALL:
-	case PLAN_ALL_SMALL:
-		return floats && (varies || (sorted && values != PLAN_TINY && values != PLAN_SMALLER)) &&
+		return floats && (varies || (sorted && values == PLAN_SMALL)) &&
 		       dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:

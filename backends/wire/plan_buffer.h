@@ -75,8 +75,7 @@ enum plan_values {
 		      * runs of each; probabilities of which one has nearly all; zeros and ones as PLAN_OTHER_CONSTANTS */
 	PLAN_ALONE,  /* zero alone, or the end of a domain without it; integers at the lower end of theirs */
 	PLAN_MASKED, /* rows and runs of infinities, in the arrays that special_takes chooses */
-	PLAN_ALL_SMALL, /* all 2^30 times smaller (narrow types: not at all), so that no larger term hides them in a sum */
-	PLAN_VALUES,    /* their number */
+	PLAN_VALUES, /* their number */
 };
 
 struct plan_buffer {

@@ -376,7 +376,6 @@ static void test_for_good(void)
 		"f865af1abfc95f1e62b3547d5796cd4453ccd3002ad3aafe0caa35868405ede2",
 		"c5b6eee468e691f96ba691ec8a5fd4476fa4f05396c54d00804a0a076f8006cb",
 		"0819b72bdfca55fb66f573d5ca87ad50fb6eda8beee559766a227c62bb300913",
-		"76f205ff01505bb4a9ba48405121d99660d6f9ebbbc80fa4284e7b6cb7b7cfa1",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
