@@ -2,34 +2,8 @@
 #include "backends/values/special.h"
 
 #include <math.h>
-#include <string.h>
 
-enum {
-	RUN = 128,           /* what counts as a row where there is only one, at least; else its halves */
-	TILE = 128,          /* elements with one special value among them, at least */
-	TILES_MAX = 64,      /* so that a matrix keeps rows and columns without any */
-	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
-	LARGE_ELEMENTS = 16, /* of PLAN_SPARSE */
-	EXTREME = 50,        /* of PLAN_EXTREME: a power of two whose square f32 still holds */
-	HUGE_ROWS = 100,     /* of PLAN_HUGE: one whose square it does not hold */
-	STRETCH = 64,        /* elements of PLAN_FEW that are drawn in one way */
-	FEW = 4,             /* numbers of PLAN_FEW in sorted arrays, and one more beside each */
-	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
-	LADDERS = 4,         /* parts of PLAN_CHAINS, each with a start of its own */
-	BLOCK_ROWS = 4,      /* of PLAN_MASKED, where there are four times as many: windows span several rows */
-	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
-	PERIOD = 24,         /* of PLAN_ENDS, at most */
-	RARE = 32,           /* of so many elements one breaks the period */
-	SCALED = 16,         /* rows of PLAN_SMALL that have one scale */
-};
-
-/* One number for each use of the same index, so that choices are independent. */
-enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER, HOLE, MASK };
-
-static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
-{
-	return stream_random(stream_mix(s->key + salt), i);
-}
+#include "backends/values/special_rows.h"
 
 /* The ranges of magnitudes that a type holds, and that sums of thousands of products leave inside it. Powers of two. */
 static const struct reach {
@@ -57,14 +31,6 @@ static const struct reach {
 	/* clang-format on */
 };
 
-static double power(int exponent)
-{
-	uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-	double v;
-	memcpy(&v, &bits, sizeof v);
-	return v;
-}
-
 static bool is_inside(const struct plan_buffer *b, double v)
 {
 	return !b->closed || (v >= b->least && v <= b->most);
@@ -81,65 +47,12 @@ static double width_of(const struct plan_buffer *b)
 	return b->fill == PLAN_NORMAL ? 4 : b->hi - b->lo;
 }
 
-/* --- rows --------------------------------------------------------------------------------------------------------- */
-
-/* Columns of what counts as a row, and their number. */
-static uint64_t row_length(const struct stream *s)
-{
-	return s->rows > 1 ? s->columns : s->columns >= 2 * RUN ? s->columns / 2 : RUN;
-}
-
-static uint64_t row_count(const struct stream *s)
-{
-	return s->rows > 1 ? s->rows : s->columns / row_length(s);
-}
-
 /* Whether an element of PLAN_SMALL is the smaller kind. Results of neighbouring rows share their bounds, so rows take turns in
  * groups, where there are enough. The halves of the only row of a sorted array would not ascend. */
 static bool is_smaller(const struct stream *s, uint64_t i)
 {
 	uint64_t row = i / row_length(s), group = row_count(s) < 2 * SCALED ? row : row / SCALED;
 	return (group & 1) || (s->buffer->fill == PLAN_SORTED && s->rows == 1);
-}
-
-/* One row of each four, or of all when there are fewer; never the only one. */
-static bool is_chosen(const struct stream *s, enum salt salt, uint64_t row)
-{
-	uint64_t count = row_count(s), group = count < 4 ? count : 4;
-	return count > 1 && salted(s, salt, row / group) % group == row % group;
-}
-
-/* The element that stands at i of PLAN_TIES where rows are equal. */
-static uint64_t in_equal_row(const struct stream *s, uint64_t i)
-{
-	uint64_t length = row_length(s), row = i / length;
-	bool equal = s->buffer->fill != PLAN_SORTED && (row | 1) < row_count(s) && salted(s, TIE, row / 2) & 1;
-	return equal && row & 1 ? i - length : i;
-}
-
-/* Sorted rows of which one segment has everything: all elements are the first or the last one. The only row is one or not by
- * chance. */
-static uint64_t at_an_end(const struct stream *s, uint64_t i)
-{
-	uint64_t row = i / s->columns, column = i % s->columns, cut = 1 + salted(s, PLACE, row) % s->columns;
-	bool chosen = s->rows > 1 ? is_chosen(s, CONSTANT, row) : salted(s, CONSTANT, 0) & 1;
-	return !chosen ? i : row * s->columns + (column < cut ? 0 : s->columns - 1);
-}
-
-/* Which declared element stands at i of PLAN_TIES. */
-static uint64_t tied(const struct stream *s, uint64_t i)
-{
-	bool sorted = s->buffer->fill == PLAN_SORTED;
-	uint64_t end = sorted ? at_an_end(s, i) : i;
-	if (end != i)
-		return end;
-	uint64_t from = in_equal_row(s, i), length = row_length(s), row = from / length, column = from % length;
-	/* The last column stays, as sorted rows end with a certain value. */
-	if (!sorted && is_chosen(s, CONSTANT, row))
-		column = 0;
-	else if (salted(s, NEAR, row) & 1 && (i + 1) % s->columns)
-		column &= ~UINT64_C(1);
-	return row * length + column;
 }
 
 /* Whether i stands in a row of PLAN_TIES or PLAN_NEAR_TIES that ascends or descends, and the value there. It has one sign: where a
@@ -362,8 +275,8 @@ static double lowest(const struct plan_buffer *b)
 	return !whole && is_inside(b, 0) ? 0 : b->closed && (whole || b->least > 0) ? b->least : b->most;
 }
 
-/* A value of PLAN_MASKED, in rows of four kinds: infinite, with infinite runs, infinite up to some column or from it on, as declared.
- * Positive infinities have rows of their own. */
+/* A value of PLAN_MASKED, in rows of four kinds: infinite, with infinite runs, infinite up to some column or from it on, as
+ * declared. Positive infinities have rows of their own. */
 static double masked(const struct stream *s, uint64_t i, double declared)
 {
 	uint64_t length = row_length(s), row = i / length, column = i % length;
@@ -393,10 +306,32 @@ static double huge_in_place(const struct stream *s, enum plan_values values, uin
 
 /* --- all kinds ---------------------------------------------------------------------------------------------------- */
 
+/* A value of the kinds that are the declared ones, but larger or smaller, in all rows or in every other one. */
+static double scaled(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	const struct reach *reach = &reaches[s->buffer->type];
+	bool odd = values == PLAN_SMALL ? is_smaller(s, i) : i / row_length(s) & 1;
+	double x = v * power(values == PLAN_LARGER           ? reach->most < 5 ? reach->most : 5
+			     : values == PLAN_EXTREME        ? odd ? 0 : EXTREME
+			     : values == PLAN_HUGE           ? odd ? 0 : HUGE_ROWS
+			     : values != PLAN_SMALLER && odd ? -EXTREME
+							     : reach->least / 2);
+	return is_inside(s->buffer, x) ? x : v;
+}
+
+/* A value of PLAN_INFINITE_ROWS or PLAN_FINITE_ROWS. */
+static double in_large_row(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	uint64_t row = i / row_length(s);
+	double large = values == PLAN_INFINITE_ROWS ? INFINITY : power(reaches[s->buffer->type].huge);
+	return !is_chosen(s, ZERO, row) ? v : salted(s, SIGN, row) & 1 ? large : -large;
+}
+
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
 	const struct reach *reach = &reaches[b->type];
+	bool is_constant = b->fill == PLAN_ZEROS || b->fill == PLAN_ONES;
 	double offset = reach->offset *
 			(1 + stream_unit(values == PLAN_FAR ? stream_random(stream_mix(s->seed + SIGN), 0) : salted(s, SIGN, 0)));
 	if (b->fill == PLAN_PROBABILITIES) {
@@ -441,12 +376,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_INFINITE_ROWS:
 	case PLAN_FINITE_ROWS:
-		for (size_t i = 0; i < n; i++) {
-			uint64_t row = (first + i) / row_length(s);
-			double large = values == PLAN_INFINITE_ROWS ? INFINITY : power(reach->huge);
-			if (is_chosen(s, ZERO, row))
-				v[i] = salted(s, SIGN, row) & 1 ? large : -large;
-		}
+		for (size_t i = 0; i < n; i++)
+			v[i] = in_large_row(s, values, first + i, v[i]);
 		break;
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES:
@@ -460,15 +391,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_HUGE:
 	case PLAN_TINY:
 	case PLAN_SMALL:
-		for (size_t i = 0; i < n; i++) {
-			bool odd = values == PLAN_SMALL ? is_smaller(s, first + i) : (first + i) / row_length(s) & 1;
-			double x = v[i] * power(values == PLAN_LARGER           ? reach->most < 5 ? reach->most : 5
-						: values == PLAN_EXTREME        ? odd ? 0 : EXTREME
-						: values == PLAN_HUGE           ? odd ? 0 : HUGE_ROWS
-						: values != PLAN_SMALLER && odd ? -EXTREME
-										: reach->least / 2);
-			v[i] = is_inside(b, x) ? x : v[i];
-		}
+		for (size_t i = 0; i < n; i++)
+			v[i] = scaled(s, values, first + i, v[i]);
 		break;
 	case PLAN_OTHER_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
@@ -488,10 +412,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = few_bits(s, first + i, v[i]);
 		break;
 	case PLAN_HOLES:
-		for (size_t i = 0; i < n; i++) {
-			bool constant = b->fill == PLAN_ZEROS || b->fill == PLAN_ONES;
-			v[i] = with_holes(s, first + i, constant ? other_constant(s, first + i, v[i]) : v[i]);
-		}
+		for (size_t i = 0; i < n; i++)
+			v[i] = with_holes(s, first + i, is_constant ? other_constant(s, first + i, v[i]) : v[i]);
 		break;
 	case PLAN_ALONE:
 		for (size_t i = 0; i < n; i++)
@@ -509,190 +431,6 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_ENDS:
 	case PLAN_VALUES: break;
 	}
-}
-
-/* The integers that a buffer may hold: base … base + range. */
-static uint64_t integer_range(const struct plan_buffer *b, uint64_t *ret_range)
-{
-	unsigned bits = (unsigned)(8 * dtype_size(b->type));
-	bool is_signed = dtype_is_signed(b->type);
-	uint64_t all = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1,
-		 least = is_signed ? UINT64_C(1) << 63 >> (64 - bits) : 0;
-	uint64_t base = is_signed ? ~(least - 1) : 0;
-	if (b->closed && isfinite(b->least) && b->least > (is_signed ? -0x1p63 : 0))
-		base = is_signed ? (uint64_t)(int64_t)b->least : (uint64_t)b->least;
-	if (b->closed && isfinite(b->most) && b->most < power((int)bits - is_signed))
-		*ret_range = (is_signed ? (uint64_t)(int64_t)b->most : (uint64_t)b->most) - base;
-	else
-		*ret_range = (all >> is_signed) - base;
-	return base;
-}
-
-/* x, or where it is beyond the range another number inside. */
-static uint64_t within(uint64_t x, uint64_t range)
-{
-	return range == UINT64_MAX ? x : x % (range + 1);
-}
-
-/* A number of PLAN_FEW, counted from the least one: what compares only some bits, or breaks ties wrongly, meets them. */
-static uint64_t few(const struct stream *s, uint64_t i, uint64_t range)
-{
-	uint64_t v = within(stream_random(s->seed, 0), range), how = salted(s, AGAIN, i), drawn = salted(s, SIGN, i / STRETCH);
-	unsigned bits = 0;
-	while (bits < 63 && range >> (bits + 1))
-		bits++;
-	uint64_t beside = within(v + 1, range), apart = within(v ^ UINT64_C(1) << (drawn >> 8) % (bits + 1), range);
-	switch (drawn % 5) {
-	case 0: return how & 1 ? v : beside;
-	case 1: return how & 1 ? v : apart;
-	case 2: return (how % 16 == 0) == (drawn >> 7 & 1) ? 0 : range;
-	case 3: return within(salted(s, MAGNITUDE, i), range);
-	}
-	return how % 8 == 0 ? 0 : how % 8 == 1 ? range : how & 1 ? v : how & 2 ? beside : how & 4 ? apart : how >> 3 & range & 15;
-}
-
-/* The largest of a few numbers that is not above a sorted array's element, so that these ascend, and begin and end as they did. */
-static uint64_t few_below(const struct stream *s, uint64_t i)
-{
-	double declared;
-	stream_declared(s, i, &declared, 1);
-	uint64_t base = (uint64_t)(int64_t)s->lo, x = (uint64_t)(int64_t)declared - base, range = (uint64_t)(int64_t)s->width - 1,
-		 best = 0;
-	for (uint64_t k = 0; k < 2 * FEW; k++) {
-		uint64_t v = within(stream_random(s->seed, k / 2) + (k & 1), range);
-		best = v <= x && v > best ? v : best;
-	}
-	return base + (x >= range ? x : best);
-}
-
-/* One row of four is all of one end. Else one of sixteen is an end or zero, half of the rest have any magnitude, the others are
- * uniform. */
-static uint64_t any_integer(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
-{
-	unsigned bits = (unsigned)(8 * dtype_size(s->buffer->type));
-	bool is_signed = dtype_is_signed(s->buffer->type);
-	uint64_t row = i / row_length(s), result;
-	if (is_chosen(s, CONSTANT, row))
-		return salted(s, SIGN, row) & 1 ? base : base + range;
-	uint64_t x = salted(s, MAGNITUDE, i), how = salted(s, AGAIN, i), uniform = within(x, range);
-	uint64_t magnitude =
-		is_signed ? (uint64_t)((int64_t)x >> (64 - bits + (how >> 8) % bits)) : x >> (64 - bits + (how >> 8) % bits);
-	if ((how & 15) == 0)
-		result = how & 16 ? base : how & 32 ? base + range : 0;
-	else
-		result = how & 16 ? uniform + base : magnitude;
-	return result - base > range ? uniform + base : result;
-}
-
-/* The largest of the Fibonacci numbers up to `most`, but for `back` ones. Two in a row have the longest continued fraction. */
-static uint64_t fibonacci(uint64_t most, uint64_t back)
-{
-	uint64_t a = 1, b = 1;
-	while (b <= most - a) {
-		b += a;
-		a = b - a;
-	}
-	for (; back > 0 && a > 0; back--) {
-		uint64_t before = b - a;
-		b = a;
-		a = before;
-	}
-	return b;
-}
-
-static uint64_t square_near(uint64_t most, uint64_t drawn)
-{
-	uint64_t root = 0;
-	for (uint64_t bit = UINT64_C(1) << 31; bit; bit >>= 1)
-		if ((root | bit) * (root | bit) <= most)
-			root |= bit;
-	root = within(drawn, root);
-	return root * root;
-}
-
-/* A number of PLAN_NUMBERS. Arrays draw the same kind at the same place, and neighbours of one kind. A range that the array can
- * hold as a whole, it does. */
-static uint64_t number(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
-{
-	uint64_t count = s->rows * s->columns, own = salted(s, AGAIN, i), drawn = stream_random(stream_mix(s->seed + PLACE), i);
-	uint64_t most = base + range, v = 0;
-	unsigned bits = (unsigned)(8 * dtype_size(s->buffer->type));
-	if (range < count)
-		return base + stream_permuted(s->key, count, i) % (range + 1);
-	if (dtype_is_signed(s->buffer->type) && most >> (bits - 1) != 0)
-		most = range;
-	switch (drawn >> 60 & 3) {
-	case 0: v = fibonacci(most, (drawn & 3) + (own & 1)); break;
-	case 1: v = square_near(most, drawn >> 4) + own % 3 - 1; break;
-	case 2: v = (UINT64_C(1) << drawn % bits) + own % 3 - 1; break;
-	case 3: v = within(drawn, most / 16) * (1 + own % 16); break;
-	}
-	if (dtype_is_signed(s->buffer->type) && (own >> 8 & 7) == 0)
-		v = 0 - v;
-	return v - base <= range ? v : base + within(v, range);
-}
-
-/* Of a sorted array: a row has two values, its ends, so that one segment has everything. */
-static uint64_t one_segment(const struct stream *s, uint64_t i)
-{
-	uint64_t row = i / s->columns, column = i % s->columns,
-		 cut = s->columns < 2 ? 0 : 1 + salted(s, PLACE, row) % (s->columns - 1);
-	return (uint64_t)(int64_t)(column < cut ? s->lo : s->lo + s->width - 1);
-}
-
-/* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one
- * long chain, and so are edges between two such arrays, or in the rows of one. Every other longer row holds the same numbers in all
- * arrays, but further on in some. */
-static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
-{
-	uint64_t count = s->rows * s->columns, part = i / ((count + LADDERS - 1) / LADDERS), row = i / s->columns,
-		 column = i % s->columns;
-	uint64_t shift = 1 + salted(s, PLACE, part) % 4, down = stream_random(stream_mix(s->seed + ORDER), part) & 1;
-	if (s->rows > 1 && s->columns > SHORT && row & 1) {
-		column += salted(s, PLACE, ~row) % (s->columns / 2);
-		return within(stream_random(stream_mix(s->seed + AGAIN), row << 32 | column), range);
-	}
-	if (s->rows > 1 && s->columns <= SHORT)
-		i = row + column;
-	if (range != UINT64_MAX)
-		i %= range + 1;
-	return within(down ? range - i + shift % (range | 1) : i + shift, range);
-}
-
-/* Counted from the least number, as the seed and the array, its rows or its parts draw it: what adds, shifts or looks ahead meets
- * one array at its upper end beside another at its lower one, and what compares meets numbers that differ in one place. */
-static uint64_t at_ends(const struct stream *s, uint64_t i, uint64_t range)
-{
-	uint64_t shared = stream_random(stream_mix(s->seed + NEAR), 0), own = salted(s, AGAIN, i), count = s->rows * s->columns,
-		 part = 0;
-	bool rows = s->rows > 1 && s->columns > SHORT;
-	if ((shared & 3) == 0) {
-		uint64_t place = (rows ? i % s->columns : i) % (1 + (shared >> 8) % PERIOD);
-		return within(own % RARE == 0 ? own >> 8 : stream_random(shared, place), range);
-	}
-	if (shared & 4)
-		part = rows ? i / s->columns : i / ((count + LADDERS - 1) / LADDERS);
-	if ((shared & 8) && own % RARE == 0)
-		return within(own >> 8, range);
-	switch (salted(s, CONSTANT, part) & 3) {
-	case 0: return 0;
-	case 1: return range;
-	case 2: return own >> 8 & 1 ? range : 0;
-	}
-	return within(1, range);
-}
-
-void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n)
-{
-	uint64_t range, base = integer_range(s->buffer, &range);
-	for (size_t i = 0; i < n; i++)
-		to[i] = values == PLAN_INTEGERS  ? any_integer(s, first + i, base, range)
-			: values == PLAN_NUMBERS ? number(s, first + i, base, range)
-			: values == PLAN_ENDS    ? base + at_ends(s, first + i, range)
-			: s->buffer->fill == PLAN_SORTED
-				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
-			: values == PLAN_CHAINS ? base + chained(s, first + i, range)
-						: base + few(s, first + i, range);
 }
 
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v)
