@@ -256,41 +256,6 @@ static double few_bits(const struct stream *s, uint64_t i, double declared)
 	return is_inside(b, v) ? v : declared;
 }
 
-/* A value of PLAN_HOLES. Nearly all, half or one eighth of a row is not zero. */
-static double with_holes(const struct stream *s, uint64_t i, double declared)
-{
-	const struct plan_buffer *b = s->buffer;
-	uint64_t row = i / row_length(s), count = s->rows * s->columns, eighths = 1 + 3 * (salted(s, ZERO, row) % 3);
-	uint64_t drawn = row & 1 ? stream_random(stream_mix(s->seed + HOLE), i) : salted(s, HOLE, i);
-	double range = b->most - b->least + 1;
-	if (!dtype_is_float(b->type) && b->closed && range <= (double)(int64_t)count)
-		return b->least + __builtin_floor((double)(int64_t)((i + s->key % count) % count) * range / (double)(int64_t)count);
-	return drawn % 8 >= eighths && is_inside(b, 0) ? 0 : declared;
-}
-
-/* A value of PLAN_ALONE. */
-static double lowest(const struct plan_buffer *b)
-{
-	bool whole = !dtype_is_float(b->type) && b->closed && isfinite(b->least);
-	return !whole && is_inside(b, 0) ? 0 : b->closed && (whole || b->least > 0) ? b->least : b->most;
-}
-
-/* A value of PLAN_MASKED, in rows of four kinds: infinite, with infinite runs, infinite up to some column or from it on, as
- * declared. Positive infinities have rows of their own. */
-static double masked(const struct stream *s, uint64_t i, double declared)
-{
-	uint64_t length = row_length(s), row = i / length, column = i % length;
-	uint64_t group = row_count(s) >= 4 * BLOCK_ROWS ? row / BLOCK_ROWS : row, drawn = salted(s, MASK, row);
-	double infinity = group % 8 < 4 ? -INFINITY : INFINITY;
-	bool infinite = false;
-	switch ((group + (s->key >> 8)) % 4) {
-	case 0: infinite = true; break;
-	case 1: infinite = salted(s, HOLE, i >> (drawn & 3)) & 1; break;
-	case 2: infinite = (column < (drawn >> 8) % length) == (drawn & 1); break;
-	}
-	return infinite ? infinity : declared;
-}
-
 /* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */
 static double huge_in_place(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
@@ -331,15 +296,10 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 {
 	const struct plan_buffer *b = s->buffer;
 	const struct reach *reach = &reaches[b->type];
-	bool is_constant = b->fill == PLAN_ZEROS || b->fill == PLAN_ONES;
 	double offset = reach->offset *
 			(1 + stream_unit(values == PLAN_FAR ? stream_random(stream_mix(s->seed + SIGN), 0) : salted(s, SIGN, 0)));
 	if (b->fill == PLAN_PROBABILITIES) {
-		stream_probabilities(s, first,
-				     values == PLAN_WIDE    ? STREAM_WIDE
-				     : values == PLAN_HOLES ? STREAM_POINTED
-							    : STREAM_HOLES,
-				     v, n);
+		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
 		return;
 	}
 	if (values < PLAN_WIDE) /* as they were when these kinds were the only ones */
@@ -410,18 +370,6 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_HALVES:
 		for (size_t i = 0; i < n; i++)
 			v[i] = few_bits(s, first + i, v[i]);
-		break;
-	case PLAN_HOLES:
-		for (size_t i = 0; i < n; i++)
-			v[i] = with_holes(s, first + i, is_constant ? other_constant(s, first + i, v[i]) : v[i]);
-		break;
-	case PLAN_ALONE:
-		for (size_t i = 0; i < n; i++)
-			v[i] = lowest(b);
-		break;
-	case PLAN_MASKED:
-		for (size_t i = 0; i < n && special_takes(s); i++)
-			v[i] = masked(s, first + i, v[i]);
 		break;
 	case PLAN_DECLARED:
 	case PLAN_INTEGERS:

@@ -20,7 +20,6 @@ enum {
 	FEW = 4,             /* numbers of PLAN_FEW in sorted arrays, and one more beside each */
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
 	LADDERS = 4,         /* parts of PLAN_CHAINS, each with a start of its own */
-	BLOCK_ROWS = 4,      /* of PLAN_MASKED, where there are four times as many: windows span several rows */
 	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
 	PERIOD = 24,         /* of PLAN_ENDS, at most */
 	RARE = 32,           /* of so many elements one breaks the period */
@@ -28,7 +27,7 @@ enum {
 };
 
 /* One number for each use of the same index, so that choices are independent. */
-enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER, HOLE, MASK };
+enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER };
 
 static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
 {

@@ -75,12 +75,6 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return varies;
 	case PLAN_COINCIDING: return floats && (varies || sorted);
-	case PLAN_ALONE: return varies;
-	case PLAN_MASKED: return floats && varies && !b->closed && b->type != DTYPE_E4M3 && b->rounded != DTYPE_E4M3;
-	case PLAN_HOLES:
-		return varies ? !b->closed || (b->least <= 0 && b->most >= 0) ||
-					(!floats && isfinite(b->least) && isfinite(b->most))
-			      : likely || (floats && plan_values_apply(b, PLAN_OTHER_CONSTANTS));
 	case PLAN_OTHER_CONSTANTS:
 		return b->role == PLAN_IN && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
 		       !(b->closed && (b->fill == PLAN_IOTA || b->least == b->most));

@@ -71,10 +71,6 @@ enum plan_values {
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
 	PLAN_ENDS,   /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
 				 end; in one seed of four all arrays repeat the same few numbers, nearly */
-	PLAN_HOLES,  /* zeros among other values, in every other row at the same places of all arrays; integers of a small range in
-		      * runs of each; probabilities of which one has nearly all; zeros and ones as PLAN_OTHER_CONSTANTS */
-	PLAN_ALONE,  /* zero alone, or the end of a domain without it; integers at the lower end of theirs */
-	PLAN_MASKED, /* rows and runs of infinities, in the arrays that special_takes chooses */
 	PLAN_VALUES, /* their number */
 };
 

@@ -17,7 +17,7 @@ static inline bool round_is_at_end(enum plan_values v)
 /* Values that indexes and lengths of loops may not be meant for. */
 static inline bool round_is_all_integers(enum plan_values v)
 {
-	return plan_values_whole(v) || round_is_at_end(v) || v == PLAN_HOLES || v == PLAN_ALONE;
+	return plan_values_whole(v) || round_is_at_end(v);
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -30,7 +30,7 @@ static inline bool round_is_exact(enum plan_values v)
 static inline bool round_is_far(enum plan_values v)
 {
 	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_MASKED;
+	       v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE;
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -50,8 +50,7 @@ static inline bool round_is_optional(enum plan_values v)
  * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool equal = v == PLAN_ZERO_ROWS || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_HOLES ||
-		     v == PLAN_ALONE;
+	bool equal = v == PLAN_ZERO_ROWS || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
 	bool shifted = v == PLAN_FAR || equal || round_is_at_end(v);
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }

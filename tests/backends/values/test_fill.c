@@ -425,10 +425,7 @@ static void test_perturbed(void)
 						off += isnan(from) ? !isnan(to) : to != from;
 				}
 			}
-			bool zeros = values == PLAN_ALONE
-					     ? b.fill == PLAN_ZEROS || b.fill == PLAN_RANDOM || b.fill == PLAN_NORMAL
-					     : b.fill == PLAN_ZEROS && values != PLAN_OTHER_CONSTANTS && values != PLAN_HOLES;
-			bool moves = dtype_is_float(t) && !zeros;
+			bool moves = dtype_is_float(t) && (b.fill != PLAN_ZEROS || values == PLAN_OTHER_CONSTANTS);
 			if (off || (moves ? differ < ROWS * COLUMNS / 4 : differ > 0))
 				ok(false, "fill %u of %s as values %d: %zu elements are moved, %zu too far", b.fill, dtype_name(t),
 				   values, differ, off);
