@@ -438,14 +438,15 @@ int pool_take_compile(struct pool *pool, struct cancel *cancel, struct pool_work
 	return rc;
 }
 
-/* The lock must be held. */
-static struct device *device_locked(struct pool *pool, const struct facts *facts)
+/* The lock must be held. Who leases a device reads what it is without the lock, so that is set once. */
+static struct device *device_locked(struct pool *pool, const struct facts *facts, struct remote *remote)
 {
 	for (struct device *d = pool->devices; d; d = d->next)
 		if (strcmp(d->facts.id, facts->id) == 0)
 			return d;
 	struct device *d = MEM_NEW(struct device);
 	d->facts = *facts;
+	d->remote = remote;
 	d->lock_fd = -1;
 	d->hold.process = (struct process)PROCESS_INIT;
 	worker_init(&d->candidate, pool, ROLE_DEVICE, d);
@@ -600,8 +601,7 @@ int pool_take_device(struct pool *pool, const struct facts *facts, const struct 
 	if (rc < 0)
 		return rc;
 	lock_take(&pool->lock);
-	struct device *d = device_locked(pool, facts);
-	d->remote = remote;
+	struct device *d = device_locked(pool, facts, remote);
 	lock_release(&pool->lock);
 	rc = wait_turn(pool, d, wish, e);
 	if (rc < 0)
