@@ -46,31 +46,38 @@ struct child {
 	const struct layout *result; /* the part of its result that is read */
 };
 
-/* The row of the decision and the job appear together. */
-static int run_child(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, void *result, struct err *e)
+/* The row of the decision and the job appear together. later: the job waits for a drain. */
+static int begin_child(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, bool later, struct err *e)
 {
-	char **io_job = c.io_job;
-	const struct engine_kind *kind = c.kind;
-	void *request = layout_new(kind->request);
-	struct job row;
-	/* One that somebody cancelled is begun anew. */
-	if (*io_job && job_get(o->job->db, *io_job, &row, e) == 0) {
-		if (row.state == JOB_CANCELLED) {
-			free(*io_job);
-			*io_job = NULL;
-		}
-		job_fini(&row);
-	}
-	int rc = *io_job ? 0 : layout_read(kind->request, take_request, request, e);
-	if (rc == 0 && *io_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
-		rc = engine_child_begin(o->job->db, kind, request, io_job, e);
+	void *request = layout_new(c.kind->request);
+	const struct engine_submission submission = { c.kind->name, request, false, NULL };
+	bool fresh;
+	int rc = *c.io_job ? 0 : layout_read(c.kind->request, take_request, request, e);
+	if (rc == 0 && *c.io_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
+		rc = later ? engine_submit(o->job->engine, o->job->db, &submission, c.io_job, &fresh, e)
+			   : engine_child_begin(o->job->db, c.kind, request, c.io_job, e);
 		if (rc == 0)
 			rc = decision_save(o->job->db, d, e);
 		rc = store_end(o->job->db, rc, e);
 	}
-	layout_free(kind->request, request);
+	layout_free(c.kind->request, request);
 	json_decref(take_request);
-	return rc < 0 ? rc : engine_child_run(o->job, *io_job, c.result, result, e);
+	return rc;
+}
+
+static int run_child(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, void *result, struct err *e)
+{
+	struct job row;
+	/* One that somebody cancelled is begun anew. */
+	if (*c.io_job && job_get(o->job->db, *c.io_job, &row, e) == 0) {
+		if (row.state == JOB_CANCELLED) {
+			free(*c.io_job);
+			*c.io_job = NULL;
+		}
+		job_fini(&row);
+	}
+	int rc = begin_child(o, d, c, take_request, false, e);
+	return rc < 0 ? rc : engine_child_run(o->job, *c.io_job, c.result, result, e);
 }
 
 static void put(json_t *request, const char *name, const char *text)
@@ -167,24 +174,11 @@ static json_t *profile_request(const struct optimizer *o, int64_t checkpoint)
 	return request;
 }
 
-/* A job that waits for a drain; its id appears in the decision with it. */
 static int submit_later(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, struct err *e)
 {
-	void *request = layout_new(c.kind->request);
-	const struct engine_submission submission = { c.kind->name, request, false, NULL };
-	bool fresh;
 	json_object_set_new(take_request, "device", json_string(o->q->batch));
 	json_object_set_new(take_request, "later", json_true());
-	int rc = *c.io_job ? 0 : layout_read(c.kind->request, take_request, request, e);
-	if (rc == 0 && *c.io_job == NULL && (rc = store_begin(o->job->db, e)) == 0) {
-		rc = engine_submit(o->job->engine, o->job->db, &submission, c.io_job, &fresh, e);
-		if (rc == 0)
-			rc = decision_save(o->job->db, d, e);
-		rc = store_end(o->job->db, rc, e);
-	}
-	layout_free(c.kind->request, request);
-	json_decref(take_request);
-	return rc;
+	return begin_child(o, d, c, take_request, true, e);
 }
 
 /* Tune and profile travel together, so that one drain is enough; the decision is settled when their results are merged. */
