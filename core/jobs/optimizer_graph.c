@@ -123,7 +123,7 @@ static void add_hints(struct graph *g, int node, const char *names)
 	char *list = mem_str(names), *rest = list;
 	for (char *name = strtok_r(list, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
 		for (size_t i = 0; i < g->nodes[node].option_count; i++)
-			if (strcmp(g->nodes[node].options[i].text, name) == 0)
+			if (strcmp(g->nodes[node].options[i].text, name) == 0 && g->nodes[node].options[i].source == GRAPH_LIBRARY)
 				g->nodes[node].options[i].source = GRAPH_GUIDANCE;
 	free(list);
 }

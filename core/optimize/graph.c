@@ -60,12 +60,21 @@ int graph_add_node(struct graph *g, int64_t checkpoint, int parent, const char *
 	return (int)g->node_count - 1;
 }
 
-int graph_add_option(struct graph *g, int node, const char *text, enum graph_source source)
+int graph_find_option(const struct graph *g, int node, const char *text)
 {
-	struct graph_node *n = &g->nodes[node];
+	const struct graph_node *n = &g->nodes[node];
 	for (size_t i = 0; i < n->option_count; i++)
 		if (strcmp(n->options[i].text, text) == 0)
 			return (int)i;
+	return -1;
+}
+
+int graph_add_option(struct graph *g, int node, const char *text, enum graph_source source)
+{
+	struct graph_node *n = &g->nodes[node];
+	int known = graph_find_option(g, node, text);
+	if (known >= 0)
+		return known;
 	*MEM_PUSH(n->options, n->option_count) = (struct graph_option){ .text = mem_str(text),
 									.source = source,
 									.strategy = graph_strategy_of(text),

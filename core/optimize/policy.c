@@ -86,7 +86,7 @@ bool policy_can_expand(const struct graph *g, int node, unsigned strategies)
 
 bool policy_expand(const struct graph *g, struct policy_choice *c, int node, unsigned strategies, const char *why)
 {
-	static const char *const who[] = { "the profile's guidance suggests it", "the model planned it", "the library offers it" };
+	static const char *const who[] = { "the model planned it", "the profile's guidance suggests it", "the library offers it" };
 	int option = find_expansion(g, node, strategies);
 	if (option >= 0)
 		policy_try(g, c, node, option, mem_fmt("%s; %s", why, who[g->nodes[node].options[option].source]));

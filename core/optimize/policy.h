@@ -39,7 +39,7 @@ void policy_try(const struct graph *g, struct policy_choice *c, int node, int op
 void policy_try_text(struct policy_choice *c, int node, const char *text, char *take_why);
 void policy_ask(struct policy_choice *c, int node, int reference, char *take_why);
 void policy_stop(struct policy_choice *c, char *take_why);
-/* Something new at this node, in order: what guidance suggests, the model's plans, a question for plans, the library, a second
+/* Something new at this node, in order: the model's plans, a question for plans, what guidance suggests, the library, a second
  * question. False: there is nothing. `why` says why this node. */
 bool policy_expand(const struct graph *g, struct policy_choice *c, int node, unsigned strategies, const char *why);
 /* Whether policy_expand would find something. */

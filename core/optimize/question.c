@@ -41,6 +41,7 @@ void question_plans(struct prompt *p, const struct question_about *about)
 	add_context(&text, "A reference: another line's code, which does something better", about->reference);
 	add_text(&text, "What a profile found", about->profile, FINDINGS_MAX);
 	add_text(&text, "What was tried so far", about->findings, FINDINGS_MAX);
+	add_text(&text, "Transformations of the library that fit; a plan may be such a name alone", about->offers, FINDINGS_MAX);
 	buf_adds(&text, "\n# Return now\n\nThe ten avenues, then five lines that begin with PLAN.\n");
 	prompt_add(p, PROMPT_USER, buf_text(&text));
 	buf_fini(&text);
@@ -64,24 +65,30 @@ static const char *read_range(const char *at, double *ret_low, double *ret_high)
 static bool read_plan(const char *line, size_t len, struct graph *g, int node, int trial)
 {
 	char *text = mem_strn(line, len), *at = strstr(text, "PLAN");
-	double low, high, novelty = NAN;
+	double low = NAN, high = NAN, novelty = NAN;
 	const char *rest =
 		at && strspn(text, " \t-*#0123456789.`>") >= (size_t)(at - text) ? read_range(at + 4, &low, &high) : NULL;
 	const char *colon = rest ? strchr(rest, ':') : NULL, *word = rest ? strcasestr(rest, "novelty") : NULL;
 	if (word && colon && word < colon)
 		novelty = strtod(word + 7, NULL);
 	const char *what = colon ? colon + 1 + strspn(colon + 1, " \t*`") : "";
-	bool good = strlen(what) >= PLAN_MIN && strlen(what) <= PLAN_MAX;
+	/* A name alone is a transformation that is offered already. */
+	size_t word_len = strcspn(what, "`*. \t");
+	char *name = mem_strn(what, what[word_len + strspn(what + word_len, "`*. \t")] ? 0 : word_len);
+	int offered = graph_find_option(g, node, name);
+	bool good = offered >= 0 || (strlen(what) >= PLAN_MIN && strlen(what) <= PLAN_MAX);
 	if (good) {
-		int i = graph_add_option(g, node, what, GRAPH_MODEL);
+		int i = offered >= 0 ? offered : graph_add_option(g, node, what, GRAPH_MODEL);
 		struct graph_option *o = &g->nodes[node].options[i];
 		if (o->asked < 0) {
+			o->source = GRAPH_MODEL;
 			o->low = log(low);
 			o->high = log(high);
 			o->novelty = novelty;
 			o->asked = trial;
 		}
 	}
+	free(name);
 	free(text);
 	return good;
 }

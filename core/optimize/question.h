@@ -16,7 +16,7 @@
 struct question_about {
 	const struct context *ctx, *reference;
 	const struct facts *facts;
-	const char *profile, *findings; /* Markdown */
+	const char *profile, *findings, *offers; /* Markdown; offers: a line for each transformation of the library that fits */
 };
 
 /* Ten avenues, five plans. `p` must be empty. */

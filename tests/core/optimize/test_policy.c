@@ -68,6 +68,24 @@ static void reads_plans(void)
 	graph_fini(&g);
 }
 
+static void plans_come_first(void)
+{
+	struct graph g = { .asks = true };
+	add(&g, 1, -1, "start", 0);
+	graph_add_option(&g, 0, "coarsen", GRAPH_LIBRARY);
+	graph_add_option(&g, 0, "stage", GRAPH_GUIDANCE);
+	graph_tally(&g);
+	is_int(ask(&policy_greedy, &g).kind, DECISION_QUESTION, "the model is asked before what guidance suggests is tried");
+	tried(&g, DECISION_QUESTION, 0, NULL, DECISION_ANSWERED);
+	is_str(ask(&policy_greedy, &g).text, "stage", "without plans, guidance comes before the rest of the library");
+	is_int(question_read_plans("PLAN 1.1-1.2: `coarsen`\nPLAN 1-1.1: Stage the tile of B in shared memory.\n", &g, 0, 0), 2,
+	       "a plan may be the name of a transformation");
+	is_int((int)g.nodes[0].option_count, 3, "which is no new option");
+	graph_tally(&g);
+	is_str(ask(&policy_greedy, &g).text, "coarsen", "the plan that promises most is tried first");
+	graph_fini(&g);
+}
+
 static void scientist(void)
 {
 	struct graph g = { .asks = true };
@@ -199,6 +217,7 @@ static void landscapes(void)
 int main(void)
 {
 	reads_plans();
+	plans_come_first();
 	scientist();
 	mends_and_reviews();
 	dead_ends();
