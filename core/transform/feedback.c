@@ -167,12 +167,11 @@ static const char *headline(enum judge_result result)
 	case JUDGE_COMPILE: return "The context does not compile or launch.";
 	case JUDGE_WRONG: return "The context compiles and runs, but its results are wrong.";
 	case JUDGE_CRASH:
-		return "The context compiles, but running it ended in a fault or a time-out: look for an access "
-		       "outside of "
-		       "an array, an endless loop, or a barrier that not all threads reach.";
+		return "The context compiles, but running it ended in a fault or a time-out. Look for an access outside an array, "
+		       "an endless loop, or a barrier that not all threads reach.";
 	case JUDGE_NARROW:
-		return "The context no longer accepts what it accepted before: no configuration or input size may be "
-		       "excluded but for a limit of the device.";
+		return "The context refuses configurations or input sizes that it accepted before. Only a limit of the device may "
+		       "exclude them.";
 	}
 	return "";
 }

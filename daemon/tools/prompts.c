@@ -29,15 +29,14 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 		mem_fmt("Turn this kernel into a peakd kernel context and validate and time it as the baseline. Backend: %s.\n\n"
 			"1. Read the resource peak://docs/context-format (or call context_create and let its error messages guide "
 			"you).\n"
-			"2. Write the context: front matter (kernel, backend, inputs with sizes worth timing, tune, where, check: "
-			"with odd and small "
-			"sizes, flops), the device code as it is, and the launch as Lua host code. Change no arithmetic.\n"
-			"3. Call context_create with it; correct what it complains of.\n"
+			"2. Write the context: front matter, the device code as it is, and the launch as Lua host code. The front "
+			"matter has kernel, backend, inputs with sizes worth timing, tune, where, check: with odd and small sizes, "
+			"and flops. Change no arithmetic.\n"
+			"3. Call context_create with it, and correct the errors that it names.\n"
 			"4. Call tune on the device that fits (devices lists them): it validates what it times. Follow jobs with "
 			"job (action wait).\n"
-			"5. Go on with the prompt optimize-step. Report the baseline's time and "
-			"GFLOP/s as "
-			"`workflow log` shows them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
+			"5. Continue with the prompt optimize-step. Report the baseline's time and GFLOP/s as `workflow log` shows "
+			"them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
 			or_else(call, "backend", "the one that the source is written for"), or_else(call, "kernel", "")),
 		"From a kernel's source to a validated, tuned baseline");
 }
@@ -50,29 +49,22 @@ static const struct mcp_done *optimize_step(struct mcp_call *call)
 			   "0. Once: tune the baseline, if `workflow` {action: log, name: \"%s\"} shows no best time. {action: "
 			   "show, at: \"%s\", what: "
 			   "source} shows the head, if you have not written it yourself.\n"
-			   "1. profile {at: \"%s\"}: `class` says what limits the head, `guidance` what to try, the most promising "
-			   "first. Near a "
-			   "roof (over 80 %%) only less work helps. probes: true measures what free loads, stores or barriers "
-			   "would bring; where "
-			   "it disagrees with the guidance, it is right.\n"
-			   "2. Choose one change that attacks this, and say why. Take a large one first: what a thread does, what "
-			   "is loaded how "
-			   "often, how many passes and barriers there are.\n"
-			   "3. edit {at: \"%s\", keep: \"faster\", source: ...} with only what changes: a device fence, a ```lua "
-			   "host fence when "
-			   "the launch changes, front matter (--- lines) with tune: or where: when parameters change. This one "
-			   "call validates, "
-			   "tunes, times the winner in pairs with the head, and keeps it as the head or takes it back. A running "
-			   "job's id: job "
-			   "{action: wait}. A named transformation is applied by transform (or transform_begin and "
-			   "transform_submit), and then "
-			   "tune {keep: \"faster\"} does the same.\n"
+			   "1. profile {at: \"%s\"}: `class` says what limits the head. `guidance` says what to try, the most "
+			   "promising first. Near a roof (over 80 %%) only less work helps. probes: true measures the gain from "
+			   "free loads, stores or barriers. If it disagrees with the guidance, trust the probes.\n"
+			   "2. Choose one change that attacks this, and say why. Take a large one first: the work of a thread, how "
+			   "often data is loaded, the number of passes and barriers.\n"
+			   "3. edit {at: \"%s\", keep: \"faster\", source: ...} with only the changed parts. These are a device "
+			   "fence, a ```lua host fence when the launch changes, and front matter (--- lines) with tune: or where: "
+			   "when parameters change. This one call validates, tunes, times the winner in pairs with the head, and "
+			   "keeps it as the head or takes it back. If it answers with a running job's id, call job {action: wait}. "
+			   "A named transformation is applied by transform (or transform_begin and transform_submit); then tune "
+			   "{keep: \"faster\"} does the same.\n"
 			   "4. Read the answer: an error names the line and what to do; `wrong` shows elements; `kept` says how "
-			   "many times as fast "
-			   "it is, with the interval. Divide no times yourself.\n"
-			   "5. Kept: go on with 1 or with the next idea. Not kept: say what was learned, take the next guidance. "
-			   "Stop at the goal, "
-			   "near a roof, or when three ideas in a row bring nothing. Quote only what tune measured.\n\n%s",
+			   "many times as fast it is, with the interval. Divide no times yourself.\n"
+			   "5. If kept, continue with 1 or with the next idea. If not, say what was learned and take the next "
+			   "guidance. Stop at the goal, near a roof, or when three ideas in a row bring nothing. Quote only times "
+			   "that tune measured.\n\n%s",
 			   workflow, or_else(call, "goal", "the lowest median time at the declared sizes"),
 			   or_else(call, "device", "the first that runs the workflow's backend, as `devices` lists it"), workflow,
 			   workflow, workflow, workflow, embedded_file("daemon/tools/on-a-cpu.md")),
@@ -86,15 +78,12 @@ static const struct mcp_done *be_the_model(struct mcp_call *call)
 		mem_fmt("Apply the transformation \"%s\" on workflow \"%s\" yourself: you are the model.\n\n"
 			"1. Call transform_begin with at: \"%s\". It answers with the id (`pending`) and the prompt: rules, "
 			"transformation and region.\n"
-			"2. Follow that prompt to the letter and call transform_submit with `pending` and `answer`: the WHOLE "
-			"new region in one fenced "
-			"block, nothing left out.\n"
-			"3. state says what is next: waiting (the text of the answer is the next step, or the repair of an error; "
-			"answer it the same "
-			"way; the rules stay those of the first prompt), accepted (checkpoint is the new, validated one), given-up "
-			"(say why it failed and "
-			"stop).\n"
-			"4. When accepted, tune {keep: \"faster\"}: it goes back to the parent when it is not faster.\n",
+			"2. Follow that prompt to the letter. Call transform_submit with `pending` and `answer`: the WHOLE new "
+			"region in one fenced block, nothing left out.\n"
+			"3. `state` says what is next. waiting: the text is the next step, or the repair of an error. Answer it "
+			"the same way; the rules of the first prompt still hold. accepted: checkpoint is the new, validated one. "
+			"given-up: say why it failed and stop.\n"
+			"4. When accepted, tune {keep: \"faster\"}: it goes back to the parent if it is not faster.\n",
 			or_else(call, "transformation", ""), or_else(call, "workflow", ""), or_else(call, "workflow", "")),
 		"transform_begin and transform_submit, step by step");
 }
