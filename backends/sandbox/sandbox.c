@@ -85,13 +85,14 @@ static bool make_scratch(struct sandbox_files *f)
 	bool made = (mkdir(users, 0700) == 0 || errno == EEXIST) && lstat(users, &st) == 0 && S_ISDIR(st.st_mode) &&
 		    st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 	if (made) {
-		/* Workers that were killed left theirs behind. */
+		/* Workers that were killed left theirs behind. Other names are other people's: the daemon's sockets are here, too. */
 		DIR *d = opendir(users);
 		struct dirent *entry;
 		while (d && (entry = readdir(d)) != NULL) {
-			long pid = strtol(entry->d_name, NULL, 10);
+			char *end;
+			long pid = strtol(entry->d_name, &end, 10);
 			char *left = mem_fmt("%s/%s", users, entry->d_name);
-			if (pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+			if (*end == '\0' && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
 				remove_folder(left);
 			free(left);
 		}

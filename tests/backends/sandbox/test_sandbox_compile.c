@@ -225,6 +225,27 @@ static void test_hip(struct sample_worker *w)
 	test_rows(w, "hip", cuda, MEM_COUNT(cuda));
 }
 
+/* The daemon's sockets are in the same folder where XDG_RUNTIME_DIR is not set, and a hash may begin as a process id does. */
+static void test_others_files(void)
+{
+	char *users = mem_fmt("%s/peakd-%u", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", (unsigned)geteuid());
+	char *other = mem_fmt("%s/4194305ff78ab9e8.sock", users), *left = mem_fmt("%s/4194305", users); /* above any process id */
+	mkdir(users, 0700);
+	mkdir(left, 0700);
+	int fd = open(other, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	struct sample_worker w = start();
+	struct outcome o = compile(&w, "hlsl", HLSL_KERNEL, NULL); /* an answer: it has started */
+	outcome_fini(&o);
+	ok(fd >= 0 && access(other, F_OK) == 0, "a worker that starts leaves other files of the scratch folder alone");
+	ok(access(left, F_OK) != 0, "and removes what a killed worker left");
+	sample_worker_stop(&w);
+	close(fd);
+	unlink(other);
+	free(other);
+	free(left);
+	free(users);
+}
+
 static void test_sandboxed(const struct gpu_rtc *nvrtc)
 {
 	struct sample_worker w = start();
@@ -276,6 +297,7 @@ int main(void)
 	FILE *f = fopen(secret, "w");
 	if (f == NULL || fprintf(f, "int x = " SECRET ";\n%s %s\n", SECRET, SECRET) < 0 || fclose(f) != 0)
 		abort();
+	test_others_files();
 	if (k.landlock)
 		test_sandboxed(has_nvrtc ? &nvrtc : NULL);
 	else
