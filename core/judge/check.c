@@ -98,11 +98,10 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	enum bound_cause cause = known ? (enum bound_cause)o->causes[x->index] : BOUND_CAUSES;
 	bool copied = cause == BOUND_EXACT && dtype_is_float(o->type) && isfinite(x->want) && isfinite(x->got);
 	char *place = reference_place(o, x->index);
-	char *text = x->bound > 0
-			     ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got, x->want,
-				       fabs(x->got - x->want), x->bound, bound_cause_text(cause))
-			     : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
-				       unsigned_nan(x->want), copied ? "; nothing is rounded there, so all bits count" : "");
+	char *text = x->bound > 0 ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got,
+					    x->want, fabs(x->got - x->want), x->bound, bound_cause_text(cause))
+				  : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
+					    unsigned_nan(x->want), copied ? "; nothing is rounded there, so all bits count" : "");
 	free(place);
 	return text;
 }
