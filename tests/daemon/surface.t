@@ -2,10 +2,8 @@
 # The surface that an agent sees: what tools/list and the usual answers cost (bytes/4 stands for tokens), the descriptions of the
 # tools, resources, prompts, completion, and long work as tasks.
 . "$(dirname "$0")/lib.sh"
-"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$T/log")
+serve_http "$T/a.db"
+url=http://127.0.0.1:$port/mcp
 
 caps='{}'
 post() # post METHOD NAME PARAMS-WITHOUT-BRACES: the JSON-RPC answer of revision 2026-07-28
