@@ -61,6 +61,8 @@ is "$(jq -c '.result._meta["io.modelcontextprotocol/serverInfo"] | keys' "$T/too
 # --- wrong arguments are answered with the right ones
 has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" budget \
 	"an unknown field is answered with the nearest name"
+has "$(call workflow '{"action":"tag","name":"t","at":"s"}' | jq -r '.result.content[0].text')" "; the tool workflow_change takes it" \
+	"an action of the other tool is answered with that tool"
 has "$(call workflow '{"action":"lgo"}' | jq -r '.result.content[0].text')" log \
 	"an invalid value is answered with the nearest valid one"
 has "$(call validate '{"at":"w","device":"slurm:partition=gpus-long,gres=gpu:h200:1,account=abcdefgh,time=30/cuda:0"}' | jq -r '.result.content[0].text')" \
