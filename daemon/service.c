@@ -34,7 +34,7 @@ int service_sockets(struct service_sockets *ret_sockets, struct err *e)
 			rc = err_set(
 				e, ERR_INPUT,
 				"the service manager passed %d sockets, and number %d is neither the first Unix nor the first TCP "
-				"socket that listens: give peakd.socket one ListenStream= of each kind at most",
+				"socket that listens. Give peakd.socket at most one ListenStream= of each kind",
 				count, i + 1);
 		if (rc == 0)
 			*place = fd;

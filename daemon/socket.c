@@ -39,8 +39,8 @@ static int private_folder(const char *path, struct err *e)
 		return err_sys(e, errno, "%s", path);
 	if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
 		return err_set(e, ERR_INPUT,
-			       "%s must be a folder of this user alone (mode 0700), because it holds the daemon's socket: "
-			       "remove it, or chmod 700 it, and try again",
+			       "%s holds the daemon's socket, so it must be a folder of this user alone (mode 0700). Remove it, "
+			       "or chmod 700 it, and try again",
 			       path);
 	return 0;
 }

@@ -75,8 +75,8 @@ static int check_owner(const char *db, struct err *e)
 	const struct passwd *owner = getpwuid(st.st_uid);
 	return err_set(
 		e, ERR_UNSUPPORTED,
-		"%s belongs to user %u%s%s%s, whose daemon does not run: start that (a service: systemctl start peakd), or run "
-		"`peakd serve --db %s` if it should be yours",
+		"%s belongs to user %u%s%s%s, whose daemon does not run. Start that daemon (a service: systemctl start peakd). If "
+		"it should be yours, run `peakd serve --db %s`",
 		db, (unsigned)st.st_uid, owner ? " (" : "", owner ? owner->pw_name : "", owner ? ")" : "", db);
 }
 

@@ -102,6 +102,39 @@ const struct mcp_done *mcp_methods_tools_list(struct mcp_call *call)
 	return mcp_methods_list(call, "tools", entries, to < count ? to : 0);
 }
 
+/* The values that a tool allows for an argument; NULL: any. */
+static const json_t *values_of(const struct mcp_tool_entry *t, const char *key)
+{
+	return json_object_get(json_object_get(json_object_get(t->input, "properties"), key), "enum");
+}
+
+static bool has(const json_t *list, const json_t *value)
+{
+	size_t i;
+	const json_t *one;
+	json_array_foreach(list, i, one) if (json_equal(one, value)) return true;
+	return false;
+}
+
+/* The tool of the same family, such as find and find_more, that takes an argument's value which this one refuses; NULL: none. */
+static const char *relative(const struct mcp_call *call)
+{
+	const struct mcp_tool *tools = call->server->config.tools;
+	const char *key;
+	json_t *value;
+	json_object_foreach(call->arguments, key, value)
+	{
+		const json_t *mine = values_of(&call->server->tools[call->tool - tools], key);
+		for (size_t i = 0; mine && !has(mine, value) && i < call->server->tool_count; i++) {
+			size_t n = strcspn(tools[i].name, "_");
+			if (n == strcspn(call->name, "_") && strncmp(tools[i].name, call->name, n) == 0 &&
+			    has(values_of(&call->server->tools[i], key), value))
+				return tools[i].name;
+		}
+	}
+	return NULL;
+}
+
 const struct mcp_done *mcp_methods_tools_call(struct mcp_call *call)
 {
 	const struct mcp_tool *tools = call->server->config.tools;
@@ -130,7 +163,11 @@ const struct mcp_done *mcp_methods_tools_call(struct mcp_call *call)
 	if ((call->tool->flags & MCP_TOOL_TASK_ONLY) && !mcp_call_client_has_tasks(call))
 		return mcp_call_need_tasks(call);
 	const json_t *schema = call->server->tools[call->tool - tools].input;
-	if (!(call->tool->flags & MCP_TOOL_UNCHECKED) && mcp_schema_check(schema, call->arguments, "arguments", &e) < 0)
-		return mcp_call_refuse(call, "%s", e.text); /* the model that wrote them can correct them */
+	if (!(call->tool->flags & MCP_TOOL_UNCHECKED) && mcp_schema_check(schema, call->arguments, "arguments", &e) < 0) {
+		const char *other = relative(call);
+		/* The model that wrote them can correct them. */
+		return mcp_call_refuse(call, "%s%s%s%s", e.text, other ? "; the tool " : "", other ? other : "",
+				       other ? " takes it" : "");
+	}
 	return mcp_call_run_later(call, call->tool->handler);
 }

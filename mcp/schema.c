@@ -365,7 +365,7 @@ static int missing_member(const json_t *properties, const json_t *value, const c
 	const char *best = suggest_best(&near);
 	const char *about = json_string_value(json_object_get(json_object_get(properties, name), "description"));
 	return wrong(at, NULL, "the field \"%s\" is missing%s%s%s%s%s", name, about ? ": " : "", about ? about : "",
-		     best ? "; did you mean it by \"" : "", best ? best : "", best ? "\"?" : "");
+		     best ? "; did you misspell it as \"" : "", best ? best : "", best ? "\"?" : "");
 }
 
 static int check(const json_t *schema, const json_t *value, const struct place *at)

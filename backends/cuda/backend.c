@@ -83,8 +83,8 @@ static int encode_map(const struct backend_run *run, struct gpu_set *set, size_t
 	if (result == GPU_INVALID_VALUE)
 		return err_set(e, ERR_PRUNED,
 			       "the device refuses tensor map %zu of buffer \"%s\" (%s, rank %u, innermost %llu elements, box "
-			       "%u×%u, swizzle %u): dims at most 2^32, strides multiples of 16 below 2^40, box dims 1 to 256, the "
-			       "box's innermost bytes a multiple of 16 and at most the swizzle",
+			       "%u×%u, swizzle %u). Dims are at most 2^32, strides multiples of 16 below 2^40, box dims 1 to 256. "
+			       "The box's innermost bytes are a multiple of 16 and at most the swizzle",
 			       i + 1, run->plan->buffers[m->buffer].name, dtype_name(m->type), m->rank,
 			       (unsigned long long)m->dims[0], m->box[0], m->rank > 1 ? m->box[1] : 1, m->swizzle);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "encoding a tensor map", e);

@@ -184,8 +184,8 @@ int cuda_gemm_new(struct backend_device *device, const struct plan *plan, struct
 	status = describe(g, plan);
 	if (status || g->count < 1) {
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "cuBLASLt has no algorithm for this product of %s and %s (status %d): its rules for types, leading "
-			     "dimensions and alignment are in the documentation of cublasLtMatmul",
+			     "cuBLASLt has no algorithm for this product of %s and %s (status %d). The documentation of "
+			     "cublasLtMatmul has its rules for types, leading dimensions and alignment",
 			     plan->buffers[g->op->a].name, plan->buffers[g->op->b].name, status);
 		goto out;
 	}

@@ -60,7 +60,7 @@ static int check_args(const struct plan_launch *l, const struct gpu_kernel *k, c
 		if (k->params_known && bytes != k->params[i].bytes)
 			return err_set(e, ERR_INPUT,
 				       "kernel \"%s\", argument %zu%s%s%s is %s of %zu bytes, but the kernel's parameter %zu has "
-				       "%u bytes: give a value of the parameter's type, as i32(x), i64(x), f32(x), f64(x)",
+				       "%u bytes. Give a value of the parameter's type, as i32(x), i64(x), f32(x), f64(x)",
 				       l->kernel, i + 1, *name ? " (" : "", name, *name ? ")" : "", kind, bytes, i + 1,
 				       k->params[i].bytes);
 	}
@@ -109,8 +109,8 @@ static int check_shared(const struct plan_launch *l, const struct gpu_kernel *k,
 
 	if (k->shared > limits->shared_static && limits->shared_optin > limits->shared_static)
 		return err_set(e, ERR_PRUNED,
-			       "kernel \"%s\": %u bytes of static shared memory declared, the device allows %u; up to %u when they "
-			       "are extern __shared__ and the launch says {shared = bytes}",
+			       "kernel \"%s\": %u bytes of static shared memory declared, the device allows %u. For up to %u, "
+			       "declare them extern __shared__ and launch with {shared = bytes}",
 			       l->kernel, k->shared, limits->shared_static, limits->shared_optin);
 	if (all > limits->shared_optin)
 		return err_set(e, ERR_PRUNED,

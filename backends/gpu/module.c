@@ -67,7 +67,7 @@ int gpu_module_stateless(const struct gpu_module *module, struct err *e)
 	if (module->state == 0 && module->tables <= TABLES_MAX)
 		return 0;
 	return err_set(e, ERR_INPUT,
-		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution; take scratch "
-		       "from alloc() in host code, and constants from __constant__ or table()",
+		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution. Take "
+		       "scratch from alloc() in host code, constants from __constant__ or table()",
 		       (unsigned long long)(module->state ? module->state : module->tables));
 }

@@ -39,8 +39,8 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 	result = d->api.module_load(&run->module, binary);
 	if (result == GPU_NO_BINARY || result == GPU_INVALID_IMAGE || result == GPU_INVALID_FILE)
 		return err_set(e, ERR_INPUT,
-			       "the binary does not run on %s (%s): it was compiled for another architecture than %s, or by a "
-			       "newer toolkit than the driver knows (%s); compile it for this device",
+			       "the binary does not run on %s (%s). It was compiled for another architecture than %s, or by a "
+			       "newer toolkit than the driver knows (%s). Compile it for this device",
 			       f->id, f->name, f->arch, f->driver);
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "loading the binary", e);

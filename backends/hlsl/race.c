@@ -404,8 +404,8 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 	}
 	if (rc == 0 && *ret_finding == NULL && runs[0].early)
 		rc = err_set(e, ERR_UNSUPPORTED,
-			     "the race check ends after %llu instructions of a launch, before two of its groups do; declare a "
-			     "smaller size as `check:`",
+			     "the race check stops after %llu instructions of a launch, before two of its groups have ended. "
+			     "Declare a smaller size as `check:`",
 			     (unsigned long long)BUDGET);
 	for (size_t i = 0; i < MEM_COUNT(runs); i++) {
 		buffers_free(plan, runs[i].buffers);

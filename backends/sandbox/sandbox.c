@@ -37,9 +37,8 @@ void sandbox_lacks(const struct sandbox_kernel *k, struct buf *out)
 		return;
 	}
 	if (k->landlock == 0)
-		buf_adds(out, "no Landlock in this kernel: compiled code can include any file that this user can read; "
-			      "boot Linux 5.13 "
-			      "or newer with landlock in lsm=, or run peakd as a user of its own");
+		buf_adds(out, "no Landlock in this kernel: compiled code can include any file that this user can read. Boot Linux "
+			      "5.13 or newer with landlock in lsm=, or give peakd its own user");
 	if (!k->seccomp)
 		buf_addf(out,
 			 "%sno seccomp in this kernel: workers keep network and processes; run peakd where there is no "

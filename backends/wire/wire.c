@@ -144,7 +144,7 @@ int wire_receive_again(int fd, struct wire_frame *io_frame, int64_t deadline, in
 	    header.len > WIRE_BODY_MAX)
 		return err_set(e, ERR_NETWORK,
 			       "garbage on the wire (magic %08x, type %u, %llu bytes): something else writes to the worker's "
-			       "standard output, or it is not a peakd worker; check the launcher prefix",
+			       "standard output, or it is not a peakd worker. Check the launcher prefix",
 			       header.magic, header.type, (unsigned long long)header.len);
 	size_t len = header.len;
 	/* The memory grows with what arrives: a length alone must not make us allocate. */

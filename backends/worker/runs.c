@@ -368,7 +368,7 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 		unsigned x = j->of - 1; /* UINT_MAX when there is none */
 		struct judgement_rows rows;
 		if (x >= r->plan->buffer_count || !judgement_find_rows(b, &r->plan->buffers[x], j->axis, &rows))
-			return err_set(e, ERR_INPUT, "output %s has no array whose indices it could be", b->name);
+			return err_set(e, ERR_INPUT, "output %s is judged as indices, but of no array", b->name);
 		compare_indices(all, r, out, j, x, want, compared);
 		return 0;
 	}
@@ -401,7 +401,7 @@ static void watch_numbers(struct output *out, const void *want, size_t want_len,
 	    strcmp(reference.hex, out->reference.hex) != 0) {
 		compared->mismatched = compared->elements;
 		snprintf(compared->finding, sizeof compared->finding,
-			 "the numbers are the same with other inputs, and the reference's are not");
+			 "the numbers are the same with other inputs, but the reference's change");
 	}
 	out->numbers = numbers;
 	out->reference = reference;

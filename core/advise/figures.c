@@ -57,7 +57,7 @@ const struct figure_kind figures_known[] = {
 	{ "float_share", "share", "of instructions that compute with floats" },
 	{ "integer_share", "share", "of instructions on integers and addresses" },
 	{ "tensor_instructions", "", "matrix instructions" },
-	{ "async_copies", "", "copies to shared memory that pass no register" },
+	{ "async_copies", "", "copies to shared memory that bypass registers" },
 	{ "spill_instructions", "", "loads and stores of local memory" },
 	/* hardware counters, of the longest kernel */
 	{ "dram_bytes", "bytes", "moved to and from memory" },

@@ -77,7 +77,7 @@ static const char *place(const struct search *s, int line, char text[256])
 static int too_many_points(struct search *s)
 {
 	return err_set(s->e, ERR_INPUT,
-		       "%s: the space of kernel %s has more than %zu valid points (raw product %.3g); tighten where:, shorten the "
+		       "%s: the space of kernel %s has more than %zu valid points (raw product %.3g). Tighten where:, shorten the "
 		       "sets under tune:, or fix some parameters",
 		       s->query->file, s->spec->kernel, s->points_max, s->out->raw);
 }
@@ -91,14 +91,14 @@ static int too_hard(struct search *s)
 			most = &s->rules[k];
 	if (most == NULL || most->spent < SPACE_STEPS_MAX / 4)
 		return err_set(s->e, ERR_INPUT,
-			       "%s: the space of kernel %s cannot be enumerated within %.2g steps (raw product %.3g); tighten "
+			       "%s: the space of kernel %s cannot be enumerated within %.2g steps (raw product %.3g). Tighten "
 			       "where:, shorten the sets under tune:, or fix some parameters",
 			       s->query->file, s->spec->kernel, (double)SPACE_STEPS_MAX, s->out->raw);
 	return err_set(s->e, ERR_INPUT,
 		       "%s: %s: `%s` is too hard: the space of kernel %s (raw product %.3g) cannot be enumerated within %.2g "
-		       "steps, because this constraint depends on %zu parameters and excludes too little before the last of them "
-		       "has a value. Split it into constraints on fewer parameters, add a simpler one that implies it, shorten the "
-		       "sets under tune:, or fix some parameters",
+		       "steps. This constraint depends on %zu parameters and excludes too little before the last one has a value. "
+		       "Split it into constraints on fewer parameters, add a simpler one that implies it, shorten the sets under "
+		       "tune:, or fix some parameters",
 		       place(s, most->from->line, at), most->field, most->from->text, s->spec->kernel, s->out->raw,
 		       (double)SPACE_STEPS_MAX, most->var_count);
 }

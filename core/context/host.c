@@ -197,8 +197,8 @@ static int check_indices(const struct spec_array *a, size_t index, const struct 
 	    judgement_find_rows(&plan->buffers[index], &plan->buffers[a->judged.of - 1], a->judged.axis, &rows))
 		return 0;
 	return err_set(e, ERR_INPUT,
-		       "inputs: %s: its extents do not fit indices of %s: expected those of %s without axis %u, or with the number "
-		       "of indices in its place",
+		       "inputs: %s: its extents do not fit indices of %s. Expected those of %s without axis %u, or with the "
+		       "number of indices in its place",
 		       a->name, a->indexed, a->indexed, a->judged.axis);
 }
 

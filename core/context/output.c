@@ -121,8 +121,8 @@ int output_resolve(const struct spec *spec, struct spec_array *a, struct err *e)
 		return err_set(e, ERR_INPUT, "indices of %s along %u: it has %u axes, counted from 0", x->name, j->axis, x->rank);
 	if (a->rank != x->rank && a->rank + 1 != x->rank)
 		return err_set(e, ERR_INPUT,
-			       "indices of %s: expected its extents without axis %u, or with the number of indices in its place, "
-			       "as in `i32[rows]` or `i32[rows, k]` for %s of [rows, columns]",
+			       "indices of %s: expected its extents without axis %u, or with the number of indices in its place. "
+			       "For %s of [rows, columns]: `i32[rows]` or `i32[rows, k]`",
 			       x->name, j->axis, x->name);
 	return 0;
 }

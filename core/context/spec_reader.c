@@ -95,8 +95,8 @@ static int read_precision(struct reader *r)
 		return 0;
 	}
 	return err_set(r->e, ERR_INPUT,
-		       "%s:%d: precision: expected strict or tensor:IN/ACC with IN one of f32, f16, bf16, tf32, e4m3, e5m2, i8, u8 "
-		       "and ACC one of f16, f32, f64, i32 (tensor:f16/f32), found `%s`",
+		       "%s:%d: precision: expected strict or tensor:IN/ACC (tensor:f16/f32), found `%s`. IN: f32, f16, bf16, "
+		       "tf32, e4m3, e5m2, i8, u8. ACC: f16, f32, f64, i32",
 		       r->file, l->line, l->value);
 }
 

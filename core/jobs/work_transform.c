@@ -267,8 +267,8 @@ static int advise(const struct apply *a, struct err *why)
 		return -(int)why->code;
 	utf8_cut(why->text, WHY_MAX); /* a compiler's long log must leave room for the advice */
 	return err_set(why, why->code,
-		       "%s; it is kept as %s: continue it with transform (a model), transform_begin and then transform_submit "
-		       "(you answer) or edit (by hand), each with pending=%s, or drop it by transform with pending=%s and "
+		       "%s; it is kept as %s. To continue, call transform (a model), transform_begin and then transform_submit "
+		       "(you answer) or edit (by hand), with pending=%s. To drop it, call transform with pending=%s and "
 		       "discard=true",
 		       why->text, id, id, id);
 }

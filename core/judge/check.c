@@ -98,11 +98,10 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	enum bound_cause cause = known ? (enum bound_cause)o->causes[x->index] : BOUND_CAUSES;
 	bool copied = cause == BOUND_EXACT && dtype_is_float(o->type) && isfinite(x->want) && isfinite(x->got);
 	char *place = reference_place(o, x->index);
-	char *text = x->bound > 0
-			     ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got, x->want,
-				       fabs(x->got - x->want), x->bound, bound_cause_text(cause))
-			     : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
-				       unsigned_nan(x->want), copied ? "; nothing is rounded there, so that all bits count" : "");
+	char *text = x->bound > 0 ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got,
+					    x->want, fabs(x->got - x->want), x->bound, bound_cause_text(cause))
+				  : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
+					    unsigned_nan(x->want), copied ? "; nothing is rounded there, so all bits count" : "");
 	free(place);
 	return text;
 }
@@ -163,11 +162,11 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 		text = NULL;
 	else if (c->untouched == all && c->ref_nan == all)
 		text = mem_fmt(
-			"%s was never written, and the baseline gives NaN in all of its %llu elements: the baseline does not "
+			"%s was never written, and the baseline gives NaN in all of its %llu elements. The baseline does not "
 			"write %s either, or cannot compute it",
 			o->name, all, o->name);
 	else if (c->untouched && c->untouched == c->mismatched && c->untouched == c->ref_nan)
-		text = mem_fmt("%s was never written in %llu of its %llu elements, and the baseline gives NaN in as many: the "
+		text = mem_fmt("%s was never written in %llu of its %llu elements, and the baseline gives NaN in as many. The "
 			       "baseline does not write them either, or cannot compute them",
 			       o->name, (unsigned long long)c->untouched, all);
 	else if (c->mismatched && c->untouched)
@@ -185,8 +184,8 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 		text = mem_fmt("%s is wrong in %llu of %llu elements; %s%s%s", o->name, (unsigned long long)c->mismatched, all,
 			       miss, *c->finding ? "; " : "", c->finding);
 	else if (!o->repeats && is_biased(c))
-		text = mem_fmt("%s is off by %.2g of its bounds on average (%.2g with signs), which rounding is not; at most %g "
-			       "and %g; %s",
+		text = mem_fmt("%s is off by %.2g of its bounds on average (%.2g with signs); rounding explains at most %g and "
+			       "%g; %s",
 			       o->name, c->mean_ratio, c->signed_mean, MEAN_MOST, SIGNED_MOST, miss);
 	free(miss);
 	if (text && o->hint) {

@@ -450,8 +450,8 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 	double got = dtype_load(o->type, m->raw[k].baseline + s->first_gross * dtype_size(o->type));
 	char *place = reference_place(o, (int64_t)s->first_gross);
 	err_set(e, ERR_INTERNAL,
-		"the baseline differs from its reference block in %s by more than 5 %% in %llu elements, the first at %s: %.9g, "
-		"not %.9g; one of the two is wrong",
+		"the baseline differs from its reference block in %s by more than 5 %% in %llu elements. The first is at %s: "
+		"%.9g, not %.9g. One of the two is wrong",
 		o->name, (unsigned long long)s->gross, place, got, want);
 	free(place);
 	return -ERR_INTERNAL;
@@ -468,7 +468,7 @@ static int refuse_values(const struct making *m, struct err *e)
 	}
 	if (round_is_unmoved(m->q->values) && (m->operands > 0 || !truth_is_lifted(&m->truth)))
 		return err_set(e, ERR_INTERNAL,
-			       "only exact outputs beside the baseline's show which decisions rounding leaves alone");
+			       "only exact outputs beside the baseline's show which decisions rounding cannot change");
 	int in = dtype_parse(m->spec->precision_in);
 	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
 	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))

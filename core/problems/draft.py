@@ -141,7 +141,7 @@ class Source:
         self.in_kernel = set()
         self.read_items()
         if not self.kernels:
-            raise Refused("there is no kernel: expected `__global__ void name(…) { … }`")
+            raise Refused("source: there is no kernel: expected `__global__ void name(…) { … }`")
         self.read_variables()
         self.read_buffers()
         self.read_launches()
@@ -182,9 +182,9 @@ class Source:
             head = item[:next((k for k, x in enumerate(item) if x in ("(", "{", "=")), len(item))]
             if "__global__" in item and item[-1] == "}":
                 if item[0] == "template":
-                    raise Refused(f"line {self.line(start)}: a kernel is a template: write the instance to tune as a plain kernel")
+                    raise Refused(f"source: line {self.line(start)}: a kernel is a template: write the instance to tune as a plain kernel")
                 if item[0] == "extern" and '"C"' not in head:
-                    raise Refused(f'line {self.line(start)}: a kernel is declared extern but not "C"')
+                    raise Refused(f'source: line {self.line(start)}: a kernel is declared extern but not "C"')
                 self.keep(start, i, "" if '"C"' in head else 'extern "C" ')
                 self.read_kernel(start, i)
             elif {"__device__", "__constant__", "struct", "typedef", "using", "constexpr", "enum"} & set(head):
@@ -200,7 +200,7 @@ class Source:
                 opening = close(t, opening, end) - 1
             opening += 1
         if opening >= end or t[opening - 1].kind != "name":
-            raise Refused(f"line {self.line(start)}: a kernel's declaration cannot be read: expected `__global__ void name(…) {{ … }}`")
+            raise Refused(f"source: line {self.line(start)}: a kernel's declaration cannot be read: expected `__global__ void name(…) {{ … }}`")
         body = close(t, opening, end)
         self.kernels.append(SimpleNamespace(name=t[opening - 1].text, body=body,
                                             params=[read_param(p, t[body:end]) for p in parts_of(t, opening + 1, body - 1)]))

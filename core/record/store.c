@@ -222,8 +222,8 @@ static int check_owner(struct db *db, int *ret_version, struct err *e)
 			       "%s: this is another program's database, and was not changed: name another file with --db", path);
 	if (version > store_version())
 		return err_set(e, ERR_UNSUPPORTED,
-			       "%s: written by a newer peakd (database version %d, this peakd knows up to %d): install that peakd, "
-			       "or name another file with --db; it was not changed",
+			       "%s: written by a newer peakd (database version %d, this peakd knows up to %d). It was not "
+			       "changed. Install that peakd, or name another file with --db",
 			       path, (int)version, store_version());
 	*ret_version = (int)version;
 	return 0;

@@ -215,7 +215,7 @@ static int check_append(struct db *db, const struct workflow *w, int64_t checkpo
 			       (long long)checkpoint, w->name);
 	if (!follows)
 		return err_set(e, ERR_CONFLICT,
-			       "checkpoint %lld was not made from %lld, the head of workflow %s (somebody moved it): repeat the "
+			       "checkpoint %lld was not made from %lld, the head of workflow %s: somebody moved it. Repeat the "
 			       "step from the head, or branch a new workflow from the checkpoint",
 			       (long long)checkpoint, (long long)w->head, w->name);
 	return 0;
@@ -435,7 +435,7 @@ int workflow_resolve(struct db *db, const char *name, int64_t *ret_checkpoint, s
 		/* "~" alone is "~1", as in git. */
 		steps = *tilde ? strtoull(tilde, NULL, 10) : 1;
 		if (strspn(tilde, "0123456789") != strlen(tilde))
-			rc = err_set(e, ERR_INPUT, "%s: want a number after ~", name);
+			rc = err_set(e, ERR_INPUT, "%s: expected a number after ~", name);
 	}
 	if (rc == 0 && at && at < base + strlen(base)) {
 		char *end = strchr(at, '}');

@@ -93,7 +93,7 @@ static int find_key(const struct llm_config *c, char **ret_key, struct err *e)
 static int check_config(const struct llm_config *c, struct err *e)
 {
 	if (!c->model || !*c->model)
-		return err_set(e, ERR_INPUT, "no model is named: give the provider's name of it, as in its own documentation");
+		return err_set(e, ERR_INPUT, "no model is named: give the name that the provider's documentation uses");
 	if (!c->base_url || (strncmp(c->base_url, "http://", 7) != 0 && strncmp(c->base_url, "https://", 8) != 0))
 		return err_set(e, ERR_INPUT,
 			       "the model's base URL must start with http:// or https://, such as "
@@ -392,8 +392,8 @@ static int check_prompt_arrived(const struct call *call, struct err *e)
 	if (!tokens || chars < CHECK_CHARS_MIN || tokens * CHARS_PER_TOKEN_MAX >= chars)
 		return 0;
 	return err_set(e, ERR_NETWORK,
-		       "%s counted %llu tokens in a prompt of %zu characters: its server seems to have cut the "
-		       "prompt; raise its context length (llama.cpp: -c, Ollama: num_ctx)",
+		       "%s counted %llu tokens in a prompt of %zu characters: its server seems to have cut the prompt. Raise its "
+		       "context length (llama.cpp: -c, Ollama: num_ctx)",
 		       call->llm->name, (unsigned long long)tokens, chars);
 }
 
@@ -423,10 +423,10 @@ static int judge_call(struct call *call, CURLcode code, const char *why, bool *r
 		char *words = clean_words(call->llm, s->text.len ? "" : buf_text(&call->body));
 		utf8_cut(words, 200);
 		int rc = err_set(e, ERR_NETWORK,
-				 s->text.len ? "%s at %s ended its answer without a finish marker after %zu characters%s%s; "
-					       "an answer that may be cut is not used: try again, or name another model"
-					     : "%s at %s gave no answer that can be read (%zu characters of text)%s%s; check that "
-					       "the base URL is that of the API and that openai or anthropic is its format",
+				 s->text.len ? "%s at %s ended its answer without a finish marker after %zu characters%s%s. An "
+					       "answer that may be cut is not used. Try again, or name another model"
+					     : "%s at %s gave no readable answer (%zu characters of text)%s%s. Check that the "
+					       "base URL is the API's, and openai or anthropic its format",
 				 call->llm->name, call->llm->url, s->text.len, *words ? ": " : "", words);
 		free(words);
 		return rc;

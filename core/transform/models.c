@@ -233,10 +233,9 @@ static int unknown(struct models *m, const char *name, struct err *e)
 		buf_addf(&names, "%s %s", i ? "," : "", list[i]);
 	mem_free_texts(list, count);
 	int rc = err_set(e, ERR_NOT_FOUND,
-			 "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or "
-			 "PEAKD_MODEL=SPEC in its environment (SPEC: openai:URL?model=M or anthropic:URL?model=M), name recordings "
-			 "(replay:NAME), or "
-			 "apply the steps yourself with transform_begin and transform_submit",
+			 "no model '%s'; configured:%s. Start the daemon with `peakd serve --model NAME=SPEC` or PEAKD_MODEL=SPEC "
+			 "in its environment. SPEC is openai:URL?model=M or anthropic:URL?model=M. Or name recordings "
+			 "(replay:NAME), or apply the steps yourself with transform_begin and transform_submit",
 			 name, count ? buf_text(&names) : " none");
 	buf_fini(&names);
 	return rc;

@@ -163,12 +163,12 @@ static int not_recorded(const struct replay *r, const struct model_key *key, str
 			       key->transformation, key->pass, key->step);
 	if (near->key.attempt != key->attempt)
 		return err_set(e, ERR_NOT_FOUND,
-			       "%s holds no answer for attempt %u of transformation %s, pass %u, step %u: the attempt "
-			       "before was accepted when it was recorded, and is not now",
+			       "%s holds no answer for attempt %u of transformation %s, pass %u, step %u. When it was recorded, "
+			       "the attempt before was accepted; now it is not",
 			       r->name, key->attempt, key->transformation, key->pass, key->step);
 	return err_set(e, ERR_NOT_FOUND,
-		       "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s, and the "
-		       "context here is %.12s: it was edited since; record anew with a model",
+		       "%s holds an answer for transformation %s, pass %u, step %u only for context %.12s. The context here is "
+		       "%.12s: it was edited since. Record anew with a model",
 		       r->name, key->transformation, key->pass, key->step, near->key.context.hex, key->context.hex);
 }
 

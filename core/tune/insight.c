@@ -191,7 +191,7 @@ static void importance(const struct study *s, struct buf *out)
 	qsort(one, dims, sizeof one[0], larger_first);
 	qsort(two, pairs, sizeof two[0], larger_first);
 	buf_adds(out, "what matters (share of the variance of log time over the valid space, by a model of the measured times; "
-		      "shares overlap where constraints tie parameters to each other):\n");
+		      "overlapping where constraints tie parameters):\n");
 	for (size_t i = 0; i < dims && i < SHOWN; i++)
 		buf_addf(out, "  %.0f %%  %s\n", 100 * one[i].part, tunespace_name(s->space, s->grid.dim[one[i].a]));
 	for (size_t i = 0; i < pairs && i < PAIRS && two[i].part > 0.01; i++)
@@ -222,8 +222,8 @@ static void outlook(const struct study *s, struct buf *out)
 		return;
 	}
 	buf_addf(out,
-		 "more budget: the model expects the most promising untried configuration to be %.2f %% faster than the best; %.1f "
-		 "%% of the untried ones beat it with more than 5 %% probability (%s)\n",
+		 "more budget: by the model, the most promising untried configuration is %.2f %% faster than the best. %.1f %% of "
+		 "the untried ones beat it with more than 5 %% probability (%s)\n",
 		 100 * (1 - exp(-most)), 100 * (double)hopeful / (double)unseen, most > 0.01 ? "likely to pay" : "unlikely to pay");
 }
 

@@ -1,4 +1,4 @@
-/* tune_record: what a device said of a configuration becomes rows, counts, a value for the search, and perhaps a finalist; see
+/* tune_record: rows and counts of what a device said of a configuration, its value for the search, the list of finalists; see
  * tuner.h. */
 #include "core/tune/tuner.h"
 
@@ -176,79 +176,4 @@ void tune_offer_finalist(struct tuner *u, struct params **params, struct variant
 	u->finalist_count++;
 	*params = NULL;
 	*variant = (struct variant){ 0 };
-}
-
-/* --- rows ----------------------------------------------------------------------------------------------------------------- */
-
-/* One size's rows. *ret_value is INFINITY when the configuration is out there. Figures carry no evidence, so they are never quoted:
- * they are an order to search by, of few samples. */
-static int conclude_size(struct tuner *u, struct tune_tried *t, size_t size, double *ret_value, struct err *e)
-{
-	const struct tune_judged *j = &t->at[size];
-	struct evidence to = u->to;
-	struct tune_row row = { .facts = t->facts, .params = j->params, .variant = j->used };
-	int rc = 0;
-	*ret_value = INFINITY;
-	to.facts = t->facts;
-	if (j->checked)
-		rc = check_record(&to, j->params, "input", u->secrets.search, &j->check, NULL, e);
-	if (rc < 0)
-		return rc;
-	if (j->checked && !j->check.passed) {
-		row.status = tune_status(j->check.code);
-		row.message = j->check.reason;
-		return tune_record_out(u, &row, e);
-	}
-	if (j->why.code != ERR_NONE) {
-		row.status = tune_status(j->why.code);
-		row.message = j->why.text;
-		return tune_record_out(u, &row, e);
-	}
-	if (j->times.median < u->floor_ns[size]) {
-		row.status = MEASUREMENT_IMPOSSIBLE;
-		row.message = "faster than the hardware can be, so some of the work was not done";
-		return tune_record_out(u, &row, e);
-	}
-	/* An objective that cannot be computed is the request's fault, not the configuration's. */
-	rc = tune_value(u, j->params, j->used, &j->times, j->joules, ret_value, e);
-	if (rc == 0)
-		rc = tune_record_metric(u, t->facts, j->params, "energy", j->joules, "J", e);
-	row.status = MEASUREMENT_OK;
-	row.times = &j->times;
-	row.message = j->times.hopeless ? TUNE_GIVEN_UP : TUNE_SEARCHED;
-	return rc == 0 ? tune_record(u, &row, e) : rc;
-}
-
-int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e)
-{
-	double values[TUNE_SIZES];
-	const struct tune_judged *last = &t->at[t->count ? t->count - 1 : 0];
-	int rc = 0;
-	*ret_value = INFINITY;
-	if (t->broken.code != ERR_NONE) {
-		*e = t->broken;
-		return -(int)e->code;
-	}
-	for (size_t i = 0; rc == 0 && i < t->count; i++)
-		rc = conclude_size(u, t, i, &values[i], e);
-	if (rc < 0 || t->count == 0 || !isfinite(values[t->count - 1]))
-		return rc;
-	u->result.timed++;
-	/* Given up before all sizes were looked at: slow, as far as is known; its ratio there stands for the others. */
-	if (t->count < u->size_count)
-		*ret_value =
-			u->finalist_count ? u->finalists[0].value * last->times.median / u->fastest_ns[t->count - 1] : INFINITY;
-	else
-		*ret_value = tune_over_sizes(u, values);
-	/* The value over all sizes is not a column of a measurement: a resumed tune reads it from here. */
-	if (!tune_plain(u))
-		rc = tune_record_metric(u, t->facts, t->built->params, "objective", *ret_value, u->objective->unit, e);
-	if (rc < 0 || last->times.hopeless)
-		return rc;
-	if (u->finalist_count == 0 || *ret_value < u->finalists[0].value)
-		for (size_t i = 0; i < t->count; i++)
-			u->fastest_ns[i] = t->at[i].times.median;
-	tune_offer_finalist(u, &t->built->params, &t->built->variant, *ret_value, t->at[0].times.median);
-	t->at[0].params = t->built->params;
-	return 0;
 }

@@ -158,9 +158,6 @@ int tune_value(const struct tuner *u, const struct params *params, const struct 
 	       double joules, double *ret_value, struct err *e);
 /* The value is the median at the one size. */
 bool tune_plain(const struct tuner *u);
-/* Records what a device found. *ret_value is INFINITY when the configuration is out; negative only when the tune cannot go on.
- * Finalists are kept, which takes them out of t->built. */
-int tune_conclude(struct tuner *u, struct tune_tried *t, double *ret_value, struct err *e);
 /* Keeps a configuration when it is among the best so far: takes params and variant, and leaves them empty. */
 void tune_offer_finalist(struct tuner *u, struct params **params, struct variant *variant, double value, double median_ns);
 

@@ -248,7 +248,7 @@ static void add_fate(struct process *p, const atomic_bool *interrupted, struct e
 	else if (memory_limit(signal))
 		err_set(e, ERR_IO,
 			"the worker was ended by signal %d (%s), probably because a process may have only %llu MiB of memory here "
-			"(ulimit -v): raise this limit and start the daemon again",
+			"(ulimit -v). Raise this limit and start the daemon again",
 			signal, strsignal(signal), memory_limit(signal));
 	else if (signal)
 		err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", signal, strsignal(signal));

@@ -241,11 +241,10 @@ static int not_named(const struct remotes *all, const char *id, size_t n, struct
 	struct buf list = BUF_INIT;
 	for (size_t i = 0; all && i < all->named; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "", all->at[i]->name);
-	int rc = err_set(
-		e, ERR_INPUT,
-		"the machine '%.*s' is not among those that this daemon may use (%s): its operator names them with `peakd serve "
-		"--remote`, or in the variable PEAKD_REMOTE",
-		(int)n, id, list.len ? buf_text(&list) : "none");
+	int rc = err_set(e, ERR_INPUT,
+			 "this daemon may not use the machine '%.*s' (allowed: %s). Its operator names machines with `peakd serve "
+			 "--remote`, or in the variable PEAKD_REMOTE",
+			 (int)n, id, list.len ? buf_text(&list) : "none");
 	buf_fini(&list);
 	return rc;
 }

@@ -190,10 +190,10 @@ const struct tool tool_context_create = {
 	.name = "context_create",
 	.title = "Create a kernel context",
 	.description =
-		"Start here: give a kernel context, one Markdown text (front matter: kernel, backend, inputs, tune, "
-		"where; fenced blocks: device code, macros, Lua host code; see peak://docs/context-format). Inputs are tested "
-		"beyond what is timed: close the domain of those that must not hold any value (`< n` for an index, `> 0`). It "
-		"becomes the baseline of a new workflow; answers with sizes and tuning space. Next: validate, tune.",
+		"Start here: give a kernel context as one Markdown text (see peak://docs/context-format). Front matter: kernel, "
+		"backend, inputs, tune, where. Fenced blocks: device code, macros, Lua host code. Inputs are tested beyond what "
+		"is timed: bound those that may not hold any value (`< n` for an index, `> 0`). Answers with sizes and tuning "
+		"space of a new workflow's baseline. Next: validate, tune.",
 	.set = "create",
 	.flags = MCP_TOOL_IDEMPOTENT,
 	.handler = handler,

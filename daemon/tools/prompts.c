@@ -37,7 +37,7 @@ static const struct mcp_done *start_from_kernel(struct mcp_call *call)
 			"job (action wait).\n"
 			"5. Continue with the prompt optimize-step. Report the baseline's time and GFLOP/s as `workflow log` shows "
 			"them, never from memory.\n\nThe kernel (its source, or where it is):\n\n%s\n",
-			or_else(call, "backend", "the one that the source is written for"), or_else(call, "kernel", "")),
+			or_else(call, "backend", "the one of the source"), or_else(call, "kernel", "")),
 		"From a kernel's source to a validated, tuned baseline");
 }
 
@@ -47,8 +47,7 @@ static const struct mcp_done *optimize_step(struct mcp_call *call)
 	return say(call,
 		   mem_fmt("Make workflow \"%s\" faster with peakd, one step at a time. Goal: %s. Device: %s.\n\n"
 			   "0. Once: tune the baseline, if `workflow` {action: log, name: \"%s\"} shows no best time. {action: "
-			   "show, at: \"%s\", what: "
-			   "source} shows the head, if you have not written it yourself.\n"
+			   "show, at: \"%s\", what: source} shows the head, if you have not written it yourself.\n"
 			   "1. profile {at: \"%s\"}: `class` says what limits the head. `guidance` says what to try, the most "
 			   "promising first. Near a roof (over 80 %%) only less work helps. probes: true measures the gain from "
 			   "free loads, stores or barriers. If it disagrees with the guidance, trust the probes.\n"
@@ -60,8 +59,8 @@ static const struct mcp_done *optimize_step(struct mcp_call *call)
 			   "keeps it as the head or takes it back. If it answers with a running job's id, call job {action: wait}. "
 			   "A named transformation is applied by transform (or transform_begin and transform_submit); then tune "
 			   "{keep: \"faster\"} does the same.\n"
-			   "4. Read the answer: an error names the line and what to do; `wrong` shows elements; `kept` says how "
-			   "many times as fast it is, with the interval. Divide no times yourself.\n"
+			   "4. Read the answer: an error names the line and what to do; `wrong` shows elements; `kept` gives the "
+			   "speed-up with its interval. Divide no times yourself.\n"
 			   "5. If kept, continue with 1 or with the next idea. If not, say what was learned and take the next "
 			   "guidance. Stop at the goal, near a roof, or when three ideas in a row bring nothing. Quote only times "
 			   "that tune measured.\n\n%s",

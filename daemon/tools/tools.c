@@ -418,19 +418,14 @@ static const struct mcp_done *handle(struct mcp_call *call)
 }
 
 static const char instructions[] =
-	"peakd makes GPU kernels faster step by step, and validates each step. Begin with context_create "
-	"(a kernel with its launch code, input sizes "
-	"and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
-	"says what limits the head and what to try; "
-	"edit with keep: faster does a change of yours in one call (validated, tuned, timed in pairs "
-	"with the head, kept or taken back). Send only "
-	"what changes. The prompt optimize-step is this loop in full. `transformations` lists changes "
-	"that others wrote: transform lets a "
-	"configured model apply one, transform_begin and transform_submit let you. Every accepted step "
-	"is a checkpoint: workflow log shows times "
-	"and speed-ups, workflow_change restore goes back. Work that takes longer than a call may wait answers "
-	"with a job id: job with action wait. No "
-	"figure is quoted that was not validated.";
+	"peakd makes GPU kernels faster step by step, and validates each step. Begin with context_create (a kernel with its "
+	"launch code, input sizes and tuning parameters as one Markdown text) and tune it as the baseline. Then loop: profile "
+	"says what limits the head and what to try. `edit` with keep: faster tries your change in one call. It is validated, "
+	"tuned, timed in pairs with the head, and kept or taken back. Send only what changes. The prompt optimize-step is this "
+	"loop in full. `transformations` lists changes that others wrote: transform lets a configured model apply one, "
+	"transform_begin and transform_submit let you. Every accepted step is a checkpoint: workflow log shows times and "
+	"speed-ups, workflow_change restore goes back. Work that takes longer than a call may wait answers with a job id: job "
+	"with action wait. No figure is quoted that was not validated.";
 
 enum { TOOLS = MEM_COUNT(table) };
 

@@ -106,9 +106,8 @@ static const struct mcp_done *call_with(struct mcp_call *call, struct db *db)
 const struct tool tool_transform_begin = {
 	.name = "transform_begin",
 	.title = "Apply a transformation yourself",
-	.description = "Begin a transformation in which you are the model, or take over a half-done one (`pending`): answers "
-		       "with the "
-		       "prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
+	.description = "Begin a transformation in which you are the model, or take over a half-done one (`pending`). Answers with "
+		       "the prompt (rules, transformation, region) and an id. Next: write the new region, call transform_submit.",
 	.set = "transform",
 	.flags = 0,
 	.answer = call_with,

@@ -316,9 +316,21 @@ int call_arguments(const struct verb_line *line, const struct verb_call *call, s
 /* --- calling ---------------------------------------------------------------------------------------------------------------- */
 
 /* Turns a message about an argument into one about its option: "arguments.over: given …" and "over: given …" become "--over: given
- * …". An argument that words give has only its name. */
+ * …". An argument that words give has only its name; where the first word is the source's file, "source: line 3: …" becomes
+ * "FILE:3: …". */
 static void name_option(const struct verb_line *line, struct err *e)
 {
+	const struct verb_call *first = line->verb->calls;
+	int at = 0, end = 0;
+	if (first && first->arguments && strncmp(first->arguments, "@source", 7) == 0 && strncmp(e->text, "source: ", 8) == 0) {
+		char *said = mem_str(e->text + 8);
+		if (sscanf(said, "line %d: %n", &at, &end) == 1 && end)
+			err_set(e, e->code, "%s:%d: %s", line->words[0], at, said + end);
+		else
+			err_set(e, e->code, "%s: %s", line->words[0], said);
+		free(said);
+		return;
+	}
 	static const char place[] = "arguments.";
 	bool placed = strncmp(e->text, place, sizeof place - 1) == 0;
 	char *key = mem_str(e->text + (placed ? sizeof place - 1 : 0)), *colon = strchr(key, ':'), *name = NULL;

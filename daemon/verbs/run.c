@@ -96,9 +96,8 @@ static int align(struct run *r, const json_t *log, struct err *e)
 		return 0;
 	const json_t *odd = json_array_get(list, count - 1 - at);
 	return err_set(e, ERR_CONFLICT,
-		       "workflow %s does not begin with these steps: its checkpoint %lld was made by %s, and %s is "
-		       "asked for there; "
-		       "give the steps that it was made with, or start another workflow (--name)",
+		       "workflow %s does not begin with these steps: its checkpoint %lld was made by %s, and %s is asked for "
+		       "there. Give the steps it was made with, or start another workflow (--name)",
 		       r->workflow, (long long)run_setup_whole(odd, "id"), run_setup_text(odd, "by"),
 		       r->made_count <= r->step_count ? r->steps[r->made_count - 1] : "nothing");
 }

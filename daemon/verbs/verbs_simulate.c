@@ -52,9 +52,8 @@ static void print_summary(struct replay *r, int64_t elapsed_ns)
 		optimum = fmin(optimum, r->space->times[p]);
 	qsort(r->best, (size_t)r->seeds, sizeof r->best[0], order_doubles);
 	double median = r->best[r->seeds / 2];
-	printf("%s: %zu configurations, the fastest %.6g ms; after %lld evaluations the median of %lld seeds is %.6g "
-	       "ms (%.1f %% of "
-	       "the best speed), %.3f ms per proposal\n",
+	printf("%s: %zu configurations, the fastest %.6g ms. After %lld evaluations the median of %lld seeds is %.6g ms (%.1f %% "
+	       "of the best speed), with %.3f ms per proposal\n",
 	       r->strategy, r->space->space.count, optimum, r->budget, r->seeds, median, 100 * optimum / median,
 	       (double)elapsed_ns / 1e6 / (double)(r->asked ? r->asked : 1));
 }

@@ -106,10 +106,7 @@ for kind in kinds:
     for s in open_:
         s.close()
 PY
-"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+serve_http "$T/a.db"
 resident() # in KiB
 {
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$daemon/status"

@@ -129,7 +129,7 @@ try breaks "broke off in mid-answer"
 try truncates "cut at its length limit"
 has "$text" "pending=" "a model that was cut off: the error names the pending transformation to continue"
 try nonsense "holds no fenced block"
-try bytes "check that the base URL"
+try bytes "Check that the base URL"
 try flood "look at the provider's status page"
 is "$(jq -r '.result.structuredContent.state' "$T/answer")" failed \
 	"a model whose answer is a flood: the structured answer says failed"

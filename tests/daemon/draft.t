@@ -130,4 +130,11 @@ timeout 120 "$peakd" draft "$T/broken.cu" --db "$T/d.db" --declare 'width: int =
 is "$? $(wc -c <"$T/out")" "1 0" "a draft that does not compile gives no context and exit status 1"
 has "$(cat "$T/err")" 'question: cuda:sm_80: ' "draft names the architecture that does not compile"
 has "$(cat "$T/err")" 'identifier "nothing" is undefined' "draft quotes the compiler's error"
+# A file that gives no draft is named.
+echo 'int main() { return 0; }' >"$T/none.cu"
+timeout 120 "$peakd" draft "$T/none.cu" --db "$db" >"$T/out" 2>"$T/err"
+has "$(cat "$T/err")" "$T/none.cu: there is no kernel" "a file without a kernel is named"
+printf '\ntemplate <int N> __global__ void f(float *x) { x[0] = N; }\n' >"$T/none.cu"
+timeout 120 "$peakd" draft "$T/none.cu" --db "$db" >"$T/out" 2>"$T/err"
+has "$(cat "$T/err")" "$T/none.cu:2: a kernel is a template" "a template is named with file and line"
 done_testing

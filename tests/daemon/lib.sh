@@ -67,6 +67,15 @@ let_go()
 	holding=
 }
 
+# Starts a daemon with an HTTP endpoint; its log is $T/log. Sets $daemon, its process, and $port.
+serve_http() # serve_http DATABASE [OPTION…]
+{
+	"$peakd" serve --listen 127.0.0.1:0 --db "$@" 2>"$T/log" &
+	daemon=$!
+	wait_for 60 grep -q serving "$T/log"
+	port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+}
+
 now_ms()
 {
 	echo $(($(date +%s%N) / 1000000))

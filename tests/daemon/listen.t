@@ -61,10 +61,7 @@ stream = c.getresponse()
 post("resources/subscribe", {"uri": measured}, {}, headers=session, modern=False).read()
 print("legacy", events(stream, lambda m: True)[-1]["params"]["uri"] == measured)
 PY
-"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+serve_http "$T/a.db"
 if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
 	timeout 180 python3 "$T/listen.py" "$port" "$T/scale.peak.md" >"$T/said" 2>"$T/err"

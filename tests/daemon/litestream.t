@@ -5,10 +5,7 @@
 litestream=${LITESTREAM:-$(command -v litestream)}
 [ -n "$litestream" ] && "$litestream" version >/dev/null 2>&1 || skip_rest 7 "no litestream here (make clients installs it)"
 db=$T/a.db
-"$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+serve_http "$db"
 small_context >"$T/scale.peak.md"
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" scale --db "$db" >"$T/out" 2>&1
 is $? 0 "a workflow is made" "$(cat "$T/out")"

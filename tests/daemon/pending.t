@@ -100,8 +100,8 @@ def begin(**arguments):
 def log(name):
     return [c["by"] for c in s.call("workflow", action="log", name=name)[2]["checkpoints"]]
 
-ADVICE = re.compile(r"it is kept as (\w+): continue it with transform \(a model\), transform_begin and then transform_submit \(you answer\) or "
-                    r"edit \(by hand\), each with pending=\1, or drop it by transform with pending=\1 and discard=true")
+ADVICE = re.compile(r"it is kept as (\w+)\. To continue, call transform \(a model\), transform_begin and then transform_submit \(you answer\) or "
+                    r"edit \(by hand\), with pending=\1\. To drop it, call transform with pending=\1 and discard=true")
 
 def half_done(name, *script, sentence="Add the element to itself"):
     """A transformation that does not come to its end; its id, as the advice names it."""

@@ -42,8 +42,8 @@ refused() # refused DEVICE PART NAME
 	has "$(cat "$T/out")" "$2" "$3"
 }
 calls=$(grep -c x "$far/calls")
-refused ssh:elsewhere/hlsl:0 "not among those that this daemon may use" "a machine that the operator did not name is refused"
-refused 'ssh:-oProxyCommand=x/hlsl:0' "not among those" "an option in the place of a host is refused"
+refused ssh:elsewhere/hlsl:0 "this daemon may not use the machine" "a machine that the operator did not name is refused"
+refused 'ssh:-oProxyCommand=x/hlsl:0' "may not use the machine" "an option in the place of a host is refused"
 is "$(grep -c x "$far/calls")" "$calls" "a refused name starts nothing"
 refused lab/hlsl:7 "no device 'lab/hlsl:7'; that machine has lab/hlsl:0" "a device that is not there is refused with those that are"
 for spec in 'ssh:-oProxyCommand=x' 'ssh:a;b' 'ssh:' 'slurm:prolog=x' 'slurm:time=$(x)' 'kubectl:-x' 'telnet:far' 'a b=ssh:c' 'ssh:far/hlsl:0'; do

@@ -4,10 +4,7 @@
 # piece by piece while the daemon writes, a whole database comes back with everything that was acknowledged before the last piece.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db
-"$peakd" serve --listen 127.0.0.1:0 --db "$db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+serve_http "$db"
 small_context >"$T/scale.peak.md"
 timeout 60 "$peakd" workflow create "$T/scale.peak.md" scale --db "$db" >"$T/out" 2>&1
 is $? 0 "a workflow is made" "$(cat "$T/out")"

@@ -72,10 +72,7 @@ for seed in (1152921504606846976, 9007199254740993):
     call(other, "tune", at="small", device="hlsl:0", budget=1, seed=seed, wait_s=45)
     print("seed", str(seed) in jobs()[0][1])
 PY
-"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-port=$(sed -n 's,.*http://127.0.0.1:\([0-9]*\)/mcp.*,\1,p' "$T/log")
+serve_http "$T/a.db"
 if timeout 120 "$peakd" devices --db "$T/a.db" --json | jq -e '.devices[] | select(.id == "hlsl:0")' >/dev/null; then
 	small_context >"$T/scale.peak.md"
 	timeout 300 python3 "$T/sessions.py" "$port" "$T/scale.peak.md" "$T/a.db" "$peakd" >"$T/said" 2>"$T/err"

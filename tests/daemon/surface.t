@@ -2,10 +2,8 @@
 # The surface that an agent sees: what tools/list and the usual answers cost (bytes/4 stands for tokens), the descriptions of the
 # tools, resources, prompts, completion, and long work as tasks.
 . "$(dirname "$0")/lib.sh"
-"$peakd" serve --listen 127.0.0.1:0 --db "$T/a.db" 2>"$T/log" &
-daemon=$!
-wait_for 60 grep -q serving "$T/log"
-url=$(sed -n 's,.*\(http://127.0.0.1:[0-9]*/mcp\).*,\1,p' "$T/log")
+serve_http "$T/a.db"
+url=http://127.0.0.1:$port/mcp
 
 caps='{}'
 post() # post METHOD NAME PARAMS-WITHOUT-BRACES: the JSON-RPC answer of revision 2026-07-28
@@ -63,6 +61,8 @@ is "$(jq -c '.result._meta["io.modelcontextprotocol/serverInfo"] | keys' "$T/too
 # --- wrong arguments are answered with the right ones
 has "$(call tune '{"at":"x","bugdet":4}' | jq -r '.result.content[0].text')" budget \
 	"an unknown field is answered with the nearest name"
+has "$(call workflow '{"action":"tag","name":"t","at":"s"}' | jq -r '.result.content[0].text')" "; the tool workflow_change takes it" \
+	"an action of the other tool is answered with that tool"
 has "$(call workflow '{"action":"lgo"}' | jq -r '.result.content[0].text')" log \
 	"an invalid value is answered with the nearest valid one"
 has "$(call validate '{"at":"w","device":"slurm:partition=gpus-long,gres=gpu:h200:1,account=abcdefgh,time=30/cuda:0"}' | jq -r '.result.content[0].text')" \

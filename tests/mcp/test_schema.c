@@ -36,7 +36,7 @@ static const struct {
 	{ "{\"properties\":{\"a\":{}},\"additionalProperties\":{\"type\":\"string\"}}", "{\"a\":1,\"b\":2}",
 	  "v.b: given 2 (integer), expected string" },
 	{ "{\"properties\":{\"kernel\":{\"description\":\"its name\"}},\"required\":[\"kernel\"]}", "{\"kernal\":1}",
-	  "the field \"kernel\" is missing: its name; did you mean it by \"kernal\"?" },
+	  "the field \"kernel\" is missing: its name; did you misspell it as \"kernal\"?" },
 	{ "{\"properties\":{\"a\":{\"properties\":{\"b c\":{\"type\":\"string\"}}}}}", "{\"a\":{\"b c\":1}}",
 	  "v.a[\"b c\"]: given 1" },
 	{ "{\"format\":\"email\",\"x-mcp-header\":\"A\"}", "\"not one\"", NULL },

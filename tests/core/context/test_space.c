@@ -138,7 +138,7 @@ static void test_empty(void)
 	ctx = tuned("tune:\n  BX: i for i = 1,4096\n  BY: i for i = 1,4096\n");
 	s = make(ctx, NULL, &e);
 	has_str(e.text,
-		"more than 8000000 valid points (raw product 3.36e+07); tighten where:", "a space that is too large is refused");
+		"more than 8000000 valid points (raw product 3.36e+07). Tighten where:", "a space that is too large is refused");
 	context_free(ctx);
 	ctx = tuned("tune:\n  BX: i for i = 1,4\nwhere: n // (BX-1) > 0\n");
 	s = make(ctx, NULL, &e);
