@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/knowledge/knowledge.h"
 #include "core/record/checkpoint.h"
 #include "core/record/job.h"
 #include "core/record/measurement.h"
@@ -417,6 +418,8 @@ static int run(struct engine_job *job, const void *request, void *ret_result, st
 	if (rc < 0)
 		return rc;
 	rc = work_devices(job->user, q->subject.device, context_backend(x.l.ctx), &x.facts, &x.devices, e);
+	for (size_t i = 0; rc == 0 && i < x.devices; i++)
+		rc = knowledge_remember(job->db, &x.facts[i], e);
 	if (rc == 0)
 		rc = work_sizes_list(q->sizes, x.l.ctx, x.facts, &x.sizes, e);
 	for (size_t i = 0; rc == 0 && i < (each ? x.sizes.count : 1); i++)

@@ -54,7 +54,7 @@ void knowledge_say(const struct standing *s, struct buf *out);
 /* Takes from each advice the transformations that were refuted three times where its tool speaks. */
 int knowledge_screen(struct db *db, const struct facts *facts, const struct advisors *advisors, struct advice *io_advice,
 		     size_t count, struct err *e);
-/* Records of which class a device is; called where comparisons are recorded. */
+/* Records of which class a device is; called where measurements and comparisons are recorded. */
 int knowledge_remember(struct db *db, const struct facts *facts, struct err *e);
 
 #endif

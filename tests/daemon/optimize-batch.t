@@ -2,7 +2,7 @@
 # peakd optimize against a device that is reached in batches: tunes wait for a drain, and the search goes on when they are merged.
 . "$(dirname "$0")/lib.sh"
 db=$T/a.db m=$T/model
-need_hlsl 15 "$T/d.db"
+need_hlsl 16 "$T/d.db"
 mkdir "$m"
 printf 'five lines that begin with PLAN\n' >"$m/1.when"
 printf 'PLAN 3.0-20 novelty 2: Multiply by two once in place of the loop.\nPLAN 1.1-1.5 novelty 5: Add twice the element in half the rounds.\n' >"$m/1.answer"
@@ -73,4 +73,11 @@ timeout 120 "$peakd" compare 2 --device hlsl:0 --db "$db" >"$T/out" 2>"$T/err"
 ok $? "a pair that was tuned on another device is timed here" "$(cat "$T/err")"
 timeout 60 "$peakd" optimize 2 --db "$db" --continue "$first" >"$T/out" 2>"$T/err"
 has "$(cat "$T/err")" "is not a search that began at checkpoint 2" "a search is continued from where it began"
+# Prompts on a device that only compiles find what a device of its class measured, also where a tune had nothing to compare.
+small_context | sed 's/{32, 64}/{32}/' >"$T/one.peak.md"
+timeout 60 "$peakd" workflow create "$T/one.peak.md" --db "$T/one.db" >/dev/null
+timeout 240 "$peakd" tune 1 --db "$T/one.db" >"$T/out" 2>&1
+is "$(sqlite3 "$T/one.db" "SELECT count(*) FROM measurement m JOIN fact f ON f.device = m.device AND f.key = 'class'
+	WHERE m.status = 'ok' AND NOT EXISTS (SELECT 1 FROM comparison)" | sed 's/^[1-9][0-9]*$/known/')" known \
+	"a tune tells its device's class, also without a comparison" "$(cat "$T/out")"
 done_testing
