@@ -84,7 +84,7 @@ static bool make_scratch(struct sandbox_files *f)
 	bool made = (mkdir(users, 0700) == 0 || errno == EEXIST) && lstat(users, &st) == 0 && S_ISDIR(st.st_mode) &&
 		    st.st_uid == geteuid() && (st.st_mode & 077) == 0;
 	if (made) {
-		/* Workers that were killed left theirs behind. Other names are other people's: the daemon's sockets are here, too. */
+		/* Workers that were killed left theirs behind. Other names are other people's, such as the daemon's sockets. */
 		DIR *d = opendir(users);
 		struct dirent *entry;
 		while (d && (entry = readdir(d)) != NULL) {
