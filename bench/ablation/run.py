@@ -162,6 +162,8 @@ def table():
         tuned = rows(db, "SELECT result FROM job WHERE kind = 'tune' AND state = 'done' ORDER BY created_ms LIMIT 1")
         # None where the baseline is fastest with its starting parameters.
         start = json.loads(tuned[0][0])["sizes"][0].get("start_speedup") or 1.0 if tuned else None
+        if best and start and best[1] < start:
+            best = None  # what was made is slower: the search ends with the baseline
         decisions = rows(db, "SELECT * FROM decision ORDER BY seq")
         seen, experiments = 0, []
         for d in decisions:
