@@ -7,13 +7,16 @@
 
 /* Which of the thread's two rows element i belongs to, 0 or 1. */
 __device__ __forceinline__ constexpr int acc_side(int i) { return i / 2 % 2; }
-/* Each thread's values for its two rows become the maximum, the sum, over the four threads that hold these rows. By all threads of a warp. */
+/* Each thread's values for its two rows become the maximum, the sum, over the four threads that hold these rows. By all threads of a warp.
+ * The maximum is at least the smallest float: while a row's scores are all minus infinity, their distance to it is no NaN, and their weights
+ * are 0. */
 __device__ __forceinline__ void row_max(float (&v)[2])
 {
 #pragma unroll
 	for (int r = 0; r < 2; r++) {
 		v[r] = fmaxf(v[r], __shfl_xor_sync(0xffffffffu, v[r], 1));
 		v[r] = fmaxf(v[r], __shfl_xor_sync(0xffffffffu, v[r], 2));
+		v[r] = fmaxf(v[r], -3.402823466e38f);
 	}
 }
 __device__ __forceinline__ void row_sum(float (&v)[2])
