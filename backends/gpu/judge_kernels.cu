@@ -164,11 +164,10 @@ extern "C" __global__ void judge_moved(struct array a, struct truth t)
 		t.moved[i] = fmaxf(t.moved[i], bound_move(t.y[i], load(a, i)));
 }
 
-extern "C" __global__ void judge_absorbed(struct array a, struct truth t)
+extern "C" __global__ void judge_absorbed(struct array a, struct truth t, int decides)
 {
 	for (u64 i = thread(); i < t.count; i += threads())
-		if (bound_absorbs(t.y[i], load(a, i)))
-			t.moved[i] = NAN;
+		t.moved[i] = decides ? bound_decided(t.y[i], load(a, i), t.moved[i]) : bound_absorbed(t.y[i], load(a, i), t.moved[i]);
 }
 
 /* The baseline's largest errors. Floats that are not negative are in the order of their bits. */
@@ -199,7 +198,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 			y[n] = t.y[bound_member(l.fields, group, n)];
 			moved[n] = t.moved[bound_member(l.fields, group, n)];
 		}
-		double scale = bound_smooth(l.amplitude, y, moved, n, kappa);
+		double scale = bound_smooth(&l, y, moved, n, kappa);
 		for (int i = 0; i < n; i++) {
 			struct bound_element x = { 0 };
 			u64 at = bound_member(l.fields, group, i);

@@ -72,13 +72,14 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+	uint32_t pooled; /* 1: an element has the largest sensitivity of its group: zeros do not move, and are still rounded away */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
 /* One element. */
 struct bound_element {
 	double y, baseline;  /* y: the truth */
-	double moved;        /* by perturbations, at most; infinite where the class differs; NaN where the truth absorbs */
+	double moved;        /* by perturbations, at most; infinite where the class differs; else as bound_absorbed */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
 	double scale;        /* root mean square of its group */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
@@ -148,6 +149,22 @@ BOUND_INLINE int bound_absorbs(double y, double other)
 	return isfinite(y) && !(fabs(other - y) <= 0x1p-10 * fabs(y));
 }
 
+/* What a move becomes beside a truth that has large numbers in place of infinities and NaN: NaN where the truth absorbs them; minus
+ * infinity where it leaps, as a guard's does, which bound_decided may still judge. */
+BOUND_INLINE float bound_absorbed(double y, double other, float moved)
+{
+	if (!bound_absorbs(y, other) || isnan(moved))
+		return moved;
+	return isfinite(y) && isfinite(other) && fabs(other - y) > 0x1p-20 * fmax(1, fabs(y)) ? -(float)INFINITY : (float)NAN;
+}
+
+/* The same beside a truth that has NaN in place of infinities. Where it is another one, too, the infinity itself decides: no
+ * comparison with NaN, and nothing moves. */
+BOUND_INLINE float bound_decided(double y, double other, float moved)
+{
+	return moved >= 0 || isnan(moved) ? moved : bound_absorbs(y, other) ? 0.0f : (float)NAN;
+}
+
 BOUND_INLINE int bound_clamp(int x, int most)
 {
 	return x < 0 ? 0 : x > most ? most : x;
@@ -180,18 +197,19 @@ BOUND_INLINE double bound_median(float *x, int n)
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes
  * that of its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y, of
  * those that moved where some did: beside a mask's -1e9, which never moves, errors are no larger than elsewhere. */
-BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
+BOUND_INLINE double bound_smooth(const struct bound_limits *l, const double *y, const float *moved, int n, float *ret_kappa)
 {
 	float sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
 	int count = 0, conditioned = 0, moving = 0, sized = 0;
-	double most = 0, squares = 0;
+	double most = 0, squares = 0, largest = 0;
 	for (int i = 0; i < n; i++) {
-		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
+		double k = (double)moved[i] / l->amplitude, a = fabs(y[i]);
 		ret_kappa[i] = (float)k;
 		if (!isfinite(a) || !isfinite(ret_kappa[i]))
 			continue;
 		most = fmax(most, a);
 		moving += ret_kappa[i] > 0;
+		largest = fmax(largest, k);
 		sensitivities[count++] = ret_kappa[i];
 		if (a > 0)
 			conditions[conditioned++] = (float)(k / a);
@@ -201,7 +219,7 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
 		if (!isfinite(y[i]) || !isfinite(ret_kappa[i]))
 			continue;
-		ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+		ret_kappa[i] = (float)(l->pooled ? largest : fmax(k, fmin(sensitivity, own)));
 		if (moving && !(k > 0))
 			continue;
 		sized++;
@@ -324,7 +342,7 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 BOUND_INLINE void bound_element(const struct bound_limits *l, const float *errors, struct bound_element *x)
 {
 	x->value = x->y;
-	if (isnan(x->moved))
+	if (!(x->moved >= 0))
 		bound_set(x, INFINITY, BOUND_ABSORBED);
 	else if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
 		bound_special(l, x);

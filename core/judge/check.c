@@ -111,6 +111,8 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
  * NaN or infinity is excused, nor one of those in place of a number: a mask that multiplies does not mask. */
 static bool is_loud(const struct reference_output *o, const struct wire_compared *c)
 {
+	if (o->may_be_nan && c->mismatched == c->nan)
+		return true;
 	uint64_t most = c->ref_nan > c->elements / 4 ? c->ref_nan : c->elements / 4;
 	return o->other_values && c->ref_nan > 0 && c->mismatched == c->nan && c->spread == 0 && c->nan <= most;
 }
