@@ -71,8 +71,8 @@ enum plan_values {
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
 	PLAN_ENDS,   /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
 				 end; in one seed of four all arrays repeat the same few numbers, nearly */
-	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values, every other row where other arrays do;
-			   * integers of a small range come in runs of each; of probabilities one has nearly all */
+	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values, or nearly the length 1; integers of a
+			   * small range come in runs of each; of probabilities one has nearly all */
 	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
 	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay */
 	PLAN_MIXED_ENDS,      /* as PLAN_ENDS, but in one seed of four each array is equal throughout, or nearly */
