@@ -301,6 +301,8 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 		const struct plan_buffer *b = &plan->buffers[i];
 		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
 			continue;
+		if (m->q->values == PLAN_ALONE && plan_values_apply(b, PLAN_ALONE))
+			continue; /* zeros do not move */
 		any = true;
 		exact = exact && plan_values_apply(b, m->q->values);
 		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));

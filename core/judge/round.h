@@ -35,7 +35,7 @@ static inline bool round_is_exact(enum plan_values v)
 static inline bool round_is_far(enum plan_values v)
 {
 	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_RUNS;
+	       v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_RUNS;
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
