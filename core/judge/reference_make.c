@@ -295,7 +295,10 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
-	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
+	/* Values close together decide by differences, which bounds grant as many more roundoffs. */
+	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) *
+		     (round_is_at_end(m->q->values) ? SHIFTED_FACTOR : 1);
+	double amplitude = fmax(own, 2 * m->operands);
 	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
