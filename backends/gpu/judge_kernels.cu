@@ -198,7 +198,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 			y[n] = t.y[bound_member(l.fields, group, n)];
 			moved[n] = t.moved[bound_member(l.fields, group, n)];
 		}
-		double scale = bound_smooth(&l, y, moved, n, kappa);
+		double scale = bound_smooth(l.amplitude, y, moved, n, kappa);
 		for (int i = 0; i < n; i++) {
 			struct bound_element x = { 0 };
 			u64 at = bound_member(l.fields, group, i);

@@ -32,6 +32,7 @@ enum {
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */
+#define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
@@ -72,7 +73,7 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
-	uint32_t pooled; /* 1: an element has the largest sensitivity of its group: zeros do not move, and are still rounded away */
+	uint32_t pooled; /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
@@ -197,19 +198,18 @@ BOUND_INLINE double bound_median(float *x, int n)
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes
  * that of its neighbours; one that is small because the element is, stays so. Returns the scale: the root mean square of y, of
  * those that moved where some did: beside a mask's -1e9, which never moves, errors are no larger than elsewhere. */
-BOUND_INLINE double bound_smooth(const struct bound_limits *l, const double *y, const float *moved, int n, float *ret_kappa)
+BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float *moved, int n, float *ret_kappa)
 {
 	float sensitivities[BOUND_GROUP], conditions[BOUND_GROUP];
 	int count = 0, conditioned = 0, moving = 0, sized = 0;
-	double most = 0, squares = 0, largest = 0;
+	double most = 0, squares = 0;
 	for (int i = 0; i < n; i++) {
-		double k = (double)moved[i] / l->amplitude, a = fabs(y[i]);
+		double k = (double)moved[i] / amplitude, a = fabs(y[i]);
 		ret_kappa[i] = (float)k;
 		if (!isfinite(a) || !isfinite(ret_kappa[i]))
 			continue;
 		most = fmax(most, a);
 		moving += ret_kappa[i] > 0;
-		largest = fmax(largest, k);
 		sensitivities[count++] = ret_kappa[i];
 		if (a > 0)
 			conditions[conditioned++] = (float)(k / a);
@@ -219,7 +219,7 @@ BOUND_INLINE double bound_smooth(const struct bound_limits *l, const double *y, 
 		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
 		if (!isfinite(y[i]) || !isfinite(ret_kappa[i]))
 			continue;
-		ret_kappa[i] = (float)(l->pooled ? largest : fmax(k, fmin(sensitivity, own)));
+		ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
 		if (moving && !(k > 0))
 			continue;
 		sized++;
@@ -271,7 +271,9 @@ BOUND_INLINE double bound_scale(const struct bound_element *x)
 BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struct bound_element *x)
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
-	double near = BOUND_SCALE_FACTOR * l->sums * x->scale, granted = l->baseline_share * l->sums * (size + x->kappa) + near;
+	double terms = l->pooled ? fmin(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
+	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
+	double granted = l->baseline_share * l->sums * (size + x->kappa) + near;
 	double parts[BOUND_BASELINE + 1] = { 0 };
 	enum bound_cause cause = BOUND_ROUNDING;
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;

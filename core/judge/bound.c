@@ -221,7 +221,7 @@ static void bound_group(struct making *m, struct bound_tally *t, size_t at, uint
 		own[count] = y[bound_member(fields, group, count)];
 		moved[count] = m->o->moved[at + bound_member(fields, group, count)];
 	}
-	double scale = bound_smooth(&m->limits, own, moved, count, kappa);
+	double scale = bound_smooth(m->limits.amplitude, own, moved, count, kappa);
 	for (int k = 0; k < count; k++) {
 		size_t i = bound_member(fields, group, k), index = at + i;
 		struct bound_element x = { .y = y[i],

@@ -22,7 +22,7 @@ struct bound_rules {
 	bool rough;      /* the truth was computed no more exactly than candidates are */
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
-	bool pooled;     /* an element has the largest sensitivity of its group */
+	bool pooled;     /* terms may be as large as the largest element */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 

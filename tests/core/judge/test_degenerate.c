@@ -65,10 +65,10 @@ static void test_decided(void)
 	is_int((long long)s.judged, N - 2, "all others are judged");
 }
 
-/* Where others of a group move, an element that does not has their sensitivity, if values are zero; else its own. */
+/* Among zeros the largest element says how large terms may be, as far as its neighbours let an element be judged. */
 static void test_pooled(void)
 {
-	enum { N = 32 };
+	enum { N = 48 };
 	double truth[N], values[N], bounds[N];
 	float moved[N] = { 0 };
 	uint8_t causes[N];
@@ -76,15 +76,16 @@ static void test_pooled(void)
 	struct bound_rules rules = { .sums = 0x1p-53, .terms = 1 }, pooled = rules;
 	pooled.pooled = true;
 	for (int i = 0; i < N; i++)
-		truth[i] = 0x1p-30;
-	truth[3] = 1, moved[3] = 8 * (float)DELTA;
+		truth[i] = i < 16 ? 1 : i < 32 ? 0x1p-20 : 0;
+	truth[40] = 0x1p-48;
+	truth[3] = 16;
 	struct bound_output o = { DTYPE_F64, N, DTYPE_F64, truth, NULL, moved, DELTA };
 	bound_make(&o, &rules, values, bounds, causes, &s);
-	double alone = bounds[0];
+	double alone = bounds[20];
 	bound_make(&o, &pooled, values, bounds, causes, &s);
-	ok(bounds[0] >= 8 * 64 * 0x1p-53 && alone < bounds[0] / 2, "zeros have the largest sensitivity of their group (%g, not %g)",
-	   bounds[0], alone);
-	ok(bounds[20] < 0x1p-60, "and not that of another group (%g)", bounds[20]);
+	ok(bounds[0] > 16 * 64 * 0x1p-53 && bounds[20] > 16 * 64 * 0x1p-53 && alone < 0x1p-60,
+	   "terms may be as large as the largest element (%g, not %g)", bounds[20], alone);
+	ok(bounds[40] < 0x1p-56 && s.judged == N, "and no element is beyond judging for that (%g)", bounds[40]);
 }
 
 int main(void)
