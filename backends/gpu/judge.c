@@ -390,7 +390,11 @@ static int make_truth(struct backend_device *d, struct backend_run *run, unsigne
 	ret->most = k->most;
 	switch ((enum wire_truth_step)step->step) {
 	case WIRE_TRUTH_MOVED: return start(d, MOVED, a.count, (void *[]){ &a, &k->truth }, NULL, e);
-	case WIRE_TRUTH_ABSORBED: return start(d, ABSORBED, a.count, (void *[]){ &a, &k->truth }, NULL, e);
+	case WIRE_TRUTH_ABSORBED:
+	case WIRE_TRUTH_DECIDED: {
+		int decides = step->step == WIRE_TRUTH_DECIDED;
+		return start(d, ABSORBED, a.count, (void *[]){ &a, &k->truth, &decides }, NULL, e);
+	}
 	case WIRE_TRUTH_BOUND: return make_bounds(d, k, &a, step, ret, e);
 	case WIRE_TRUTH_DROP: drop(d, k); return 0;
 	case WIRE_TRUTH_KEEP:

@@ -164,11 +164,10 @@ extern "C" __global__ void judge_moved(struct array a, struct truth t)
 		t.moved[i] = fmaxf(t.moved[i], bound_move(t.y[i], load(a, i)));
 }
 
-extern "C" __global__ void judge_absorbed(struct array a, struct truth t)
+extern "C" __global__ void judge_absorbed(struct array a, struct truth t, int decides)
 {
 	for (u64 i = thread(); i < t.count; i += threads())
-		if (bound_absorbs(t.y[i], load(a, i)))
-			t.moved[i] = NAN;
+		t.moved[i] = decides ? bound_decided(t.y[i], load(a, i), t.moved[i]) : bound_absorbed(t.y[i], load(a, i), t.moved[i]);
 }
 
 /* The baseline's largest errors. Floats that are not negative are in the order of their bits. */

@@ -204,3 +204,9 @@ void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
 {
 	fill_chosen(b, &(struct fill_choice){ .seed = seed }, to);
 }
+
+bool fill_has_runs(const struct plan_buffer *b, uint64_t seed)
+{
+	struct stream s = stream_of(b, seed);
+	return special_takes(&s);
+}

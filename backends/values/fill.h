@@ -23,5 +23,7 @@ struct fill_choice {
 /* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and
  * padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);
+/* Whether PLAN_RUNS gives this buffer any infinity. */
+bool fill_has_runs(const struct plan_buffer *b, uint64_t seed);
 
 #endif

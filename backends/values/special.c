@@ -205,6 +205,14 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 	return is_inside(b, v) ? v : declared;
 }
 
+/* Which zeros and ones of PLAN_MIXED_CONSTANTS are as declared: half of them, and those that a look at an array may choose. */
+static bool is_kept(const struct stream *s, uint64_t i)
+{
+	uint64_t count = s->rows * s->columns;
+	bool seen = i == 0 || i == count / 2 || i + 1 == count;
+	return s->buffer->fill != PLAN_IOTA && count > 4 && (seen || salted(s, HOLE, i) & 1);
+}
+
 /* A value of PLAN_HIGH_END or PLAN_LOW_END. Floats lie close together, open ones around a number that is drawn anew. */
 static double at_end(const struct stream *s, bool high, uint64_t i, double declared)
 {
@@ -256,6 +264,49 @@ static double few_bits(const struct stream *s, uint64_t i, double declared)
 	return is_inside(b, v) ? v : declared;
 }
 
+/* Whether this is a range of integers that an array holds often, such as flags or labels. */
+static bool has_labels(const struct stream *s, double *ret_range)
+{
+	const struct plan_buffer *b = s->buffer;
+	*ret_range = b->most - b->least + 1;
+	return !dtype_is_float(b->type) && b->closed && *ret_range <= (double)(int64_t)(s->rows * s->columns);
+}
+
+/* A value of a row that has one number in eight columns, and nearly the length 1, which is where a shortcut for 1 is wrong. */
+static double of_unit(const struct stream *s, uint64_t i)
+{
+	uint64_t column = i % s->columns, block = column / HOLES, blocks = (s->columns + HOLES - 1) / HOLES;
+	uint64_t drawn = salted(s, HOLE, ~(i / s->columns * blocks + block)), begin = block * HOLES;
+	uint64_t length = s->columns - begin < HOLES ? s->columns - begin : HOLES;
+	double v = (1 + 0x1p-12) / sqrt((double)(int64_t)blocks);
+	return drawn % length != column - begin ? 0 : drawn >> 8 & 1 ? v : -v;
+}
+
+/* A value of PLAN_ZERO_ROWS, PLAN_ALONE or PLAN_MIXED_ZEROS: these have rows of zeros, and others where no element is zero, half
+ * are, all but one of eight, or which have nearly the length 1. Every other row has its zeros where those of other arrays do.
+ * Labels come in runs of each. */
+static double with_zeros(const struct stream *s, enum plan_values values, uint64_t i, double declared)
+{
+	uint64_t row = i / row_length(s), at = i / HOLES, count = s->rows * s->columns, shared = stream_mix(s->seed + HOLE);
+	uint64_t drawn = row & 1 ? stream_random(shared, at) : salted(s, HOLE, at), kind = stream_random(shared, ~row) % 4;
+	bool kept = drawn % HOLES == i % HOLES || kind < 2 || (kind == 2 && drawn >> (HOLES + i % HOLES) & 1);
+	double range;
+	if (values == PLAN_ALONE)
+		return !dtype_is_float(s->buffer->type) && s->buffer->closed && isfinite(s->buffer->least) ? s->buffer->least : 0;
+	if (values == PLAN_ZERO_ROWS)
+		return is_chosen(s, ZERO, row) ? 0 : declared;
+	if (has_labels(s, &range) && !(s->rows > 1 && is_chosen(s, ZERO, row) && is_inside(s->buffer, 0))) {
+		double part = (double)(int64_t)((i + s->key % count) % count) / (double)(int64_t)count;
+		return s->buffer->least + __builtin_floor(part * range);
+	}
+	bool holds = is_inside(s->buffer, 0), zero = is_chosen(s, ZERO, row);
+	if (kind == 0 && dtype_is_float(s->buffer->type) && s->rows > 1 && holds && !zero) {
+		double v = of_unit(s, i);
+		return is_inside(s->buffer, v) ? v : declared;
+	}
+	return (zero || !kept) && holds ? 0 : declared;
+}
+
 /* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */
 static double huge_in_place(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
@@ -284,12 +335,30 @@ static double scaled(const struct stream *s, enum plan_values values, uint64_t i
 	return is_inside(s->buffer, x) ? x : v;
 }
 
-/* A value of PLAN_INFINITE_ROWS or PLAN_FINITE_ROWS. */
+/* A value of PLAN_INFINITE_ROWS, PLAN_FINITE_ROWS or PLAN_NAN_ROWS. */
 static double in_large_row(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
 	uint64_t row = i / row_length(s);
-	double large = values == PLAN_INFINITE_ROWS ? INFINITY : power(reaches[s->buffer->type].huge);
+	double huge = power(reaches[s->buffer->type].huge);
+	double large = values == PLAN_NAN_ROWS ? NAN : values == PLAN_INFINITE_ROWS ? INFINITY : huge;
 	return !is_chosen(s, ZERO, row) ? v : salted(s, SIGN, row) & 1 ? large : -large;
+}
+
+/* A value of PLAN_RUNS or PLAN_FINITE_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some
+ * column or from it on, as declared. Three of four groups have negative ones, as masks do. */
+static double in_run(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	uint64_t length = row_length(s), row = i / length, column = i % length;
+	uint64_t group = row_count(s) >= 4 * BLOCK_ROWS ? row / BLOCK_ROWS : row, kind = group + (s->key >> 8);
+	uint64_t drawn = salted(s, PLACE, row);
+	double large = values == PLAN_RUNS ? INFINITY : power(reaches[s->buffer->type].huge);
+	bool infinite = false;
+	switch (kind % 4) {
+	case 0: infinite = true; break;
+	case 1: infinite = salted(s, HOLE, i >> (drawn & 3)) & 1; break;
+	case 2: infinite = (column < (drawn >> 8) % length) == (drawn & 1); break;
+	}
+	return !infinite ? v : salted(s, SIGN, group) % 4 ? -large : large;
 }
 
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
@@ -299,7 +368,11 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	double offset = reach->offset *
 			(1 + stream_unit(values == PLAN_FAR ? stream_random(stream_mix(s->seed + SIGN), 0) : salted(s, SIGN, 0)));
 	if (b->fill == PLAN_PROBABILITIES) {
-		stream_probabilities(s, first, values == PLAN_WIDE ? STREAM_WIDE : STREAM_HOLES, v, n);
+		stream_probabilities(s, first,
+				     values == PLAN_WIDE          ? STREAM_WIDE
+				     : values == PLAN_MIXED_ZEROS ? STREAM_POINTED
+								  : STREAM_HOLES,
+				     v, n);
 		return;
 	}
 	if (values < PLAN_WIDE) /* as they were when these kinds were the only ones */
@@ -331,11 +404,19 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
 	case PLAN_ZERO_ROWS:
+	case PLAN_MIXED_ZEROS:
+	case PLAN_ALONE:
 		for (size_t i = 0; i < n; i++)
-			v[i] = is_chosen(s, ZERO, (first + i) / row_length(s)) ? 0 : v[i];
+			v[i] = with_zeros(s, values, first + i, v[i]);
+		break;
+	case PLAN_RUNS:
+	case PLAN_FINITE_RUNS:
+		for (size_t i = 0; i < n && special_takes(s); i++)
+			v[i] = in_run(s, values, first + i, v[i]);
 		break;
 	case PLAN_INFINITE_ROWS:
 	case PLAN_FINITE_ROWS:
+	case PLAN_NAN_ROWS:
 		for (size_t i = 0; i < n; i++)
 			v[i] = in_large_row(s, values, first + i, v[i]);
 		break;
@@ -355,8 +436,10 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = scaled(s, values, first + i, v[i]);
 		break;
 	case PLAN_OTHER_CONSTANTS:
+	case PLAN_MIXED_CONSTANTS:
 		for (size_t i = 0; i < n; i++)
-			v[i] = other_constant(s, first + i, v[i]);
+			if (values == PLAN_OTHER_CONSTANTS || !is_kept(s, first + i))
+				v[i] = other_constant(s, first + i, v[i]);
 		break;
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END:
@@ -377,6 +460,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_NUMBERS:
 	case PLAN_CHAINS:
 	case PLAN_ENDS:
+	case PLAN_MIXED_ENDS:
 	case PLAN_VALUES: break;
 	}
 }

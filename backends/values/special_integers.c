@@ -152,7 +152,7 @@ static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 
 /* Counted from the least number, as the seed and the array, its rows or its parts draw it: what adds, shifts or looks ahead meets
  * one array at its upper end beside another at its lower one, and what compares meets numbers that differ in one place. */
-static uint64_t at_ends(const struct stream *s, uint64_t i, uint64_t range)
+static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_t i, uint64_t range)
 {
 	uint64_t shared = stream_random(stream_mix(s->seed + NEAR), 0), own = salted(s, AGAIN, i), count = s->rows * s->columns,
 		 part = 0;
@@ -161,6 +161,9 @@ static uint64_t at_ends(const struct stream *s, uint64_t i, uint64_t range)
 		uint64_t place = (rows ? i % s->columns : i) % (1 + (shared >> 8) % PERIOD);
 		return within(own % RARE == 0 ? own >> 8 : stream_random(shared, place), range);
 	}
+	/* Flags and labels are equal over a whole array, or nearly. */
+	if (values == PLAN_MIXED_ENDS && (shared & 3) == 1)
+		return own % RARE == 0 && shared & 16 ? within(own >> 8, range) : salted(s, CONSTANT, 0) & 1 ? range : 0;
 	if (shared & 4)
 		part = rows ? i / s->columns : i / ((count + LADDERS - 1) / LADDERS);
 	if ((shared & 8) && own % RARE == 0)
@@ -179,7 +182,8 @@ void special_integers(const struct stream *s, enum plan_values values, uint64_t 
 	for (size_t i = 0; i < n; i++)
 		to[i] = values == PLAN_INTEGERS  ? any_integer(s, first + i, base, range)
 			: values == PLAN_NUMBERS ? number(s, first + i, base, range)
-			: values == PLAN_ENDS    ? base + at_ends(s, first + i, range)
+			: values == PLAN_ENDS || values == PLAN_MIXED_ENDS
+				? base + at_ends(s, values, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
 				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
 			: values == PLAN_CHAINS ? base + chained(s, first + i, range)

@@ -23,11 +23,13 @@ enum {
 	SHORT = 8,           /* columns of PLAN_CHAINS that count from row to row */
 	PERIOD = 24,         /* of PLAN_ENDS, at most */
 	RARE = 32,           /* of so many elements one breaks the period */
+	BLOCK_ROWS = 4,      /* of PLAN_RUNS, where there are four times as many: windows span several rows */
+	HOLES = 8,           /* elements of PLAN_MIXED_ZEROS of which not all are zero, but in rows of zeros */
 	SCALED = 16,         /* rows of PLAN_SMALL that have one scale */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
-enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER };
+enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER, HOLE };
 
 static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
 {

@@ -86,6 +86,14 @@ uint64_t stream_permuted(uint64_t key, uint64_t count, uint64_t i)
 
 /* --- probabilities ------------------------------------------------------------------------------------------------ */
 
+/* What the others weigh beside the column that has nearly all of a row, which may be any. */
+static double beside(const struct stream *s, uint64_t row, uint64_t *ret_column)
+{
+	uint64_t x = stream_random(stream_mix(s->key), row), scale = x >> 2 & 3;
+	*ret_column = x & 1 ? (x >> 4) % s->columns : x & 2 ? s->columns - 1 : 0;
+	return scale == 0 ? 0 : 1 / (double)(1 << 6 * scale);
+}
+
 /* The weight of one block of `span` columns (one column when span is 1) among those that share with it. */
 static double weight(const struct stream *s, uint64_t row, uint64_t block, uint64_t span, enum stream_weights weights)
 {
@@ -98,6 +106,11 @@ static double weight(const struct stream *s, uint64_t row, uint64_t block, uint6
 		return 0;
 	if (weights == STREAM_WIDE && span == 1)
 		u /= (double)(1 << x % 20);
+	if (weights == STREAM_POINTED) {
+		uint64_t column;
+		double share = beside(s, row, &column);
+		u *= block == column / span ? 1 : share;
+	}
 	return u * (double)(end - begin);
 }
 
@@ -119,9 +132,10 @@ void stream_probabilities(const struct stream *s, uint64_t first, enum stream_we
 		if (i == 0 || column % FAN == 0) {
 			double together = siblings(s, row, column, 1, weights);
 			mass = together > 0 ? 1 / together : 0;
-			for (uint64_t span = FAN; span < s->columns; span *= FAN)
-				mass *= weight(s, row, column / span, span, weights) /
-					siblings(s, row, column / span, span, weights);
+			for (uint64_t span = FAN; span < s->columns; span *= FAN) {
+				together = siblings(s, row, column / span, span, weights);
+				mass *= together > 0 ? weight(s, row, column / span, span, weights) / together : 0;
+			}
 		}
 		to[i] = mass * weight(s, row, column, 1, weights);
 	}

@@ -32,6 +32,7 @@ enum {
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */
+#define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
@@ -72,13 +73,14 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+	uint32_t pooled; /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
 /* One element. */
 struct bound_element {
 	double y, baseline;  /* y: the truth */
-	double moved;        /* by perturbations, at most; infinite where the class differs; NaN where the truth absorbs */
+	double moved;        /* by perturbations, at most; infinite where the class differs; else as bound_absorbed */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
 	double scale;        /* root mean square of its group */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
@@ -146,6 +148,22 @@ BOUND_INLINE int bound_absorbs(double y, double other)
 	if (isnan(y))
 		return isnan(other);
 	return isfinite(y) && !(fabs(other - y) <= 0x1p-10 * fabs(y));
+}
+
+/* What a move becomes beside a truth that has large numbers in place of infinities and NaN: NaN where the truth absorbs them; minus
+ * infinity where it leaps, as a guard's does, which bound_decided may still judge. */
+BOUND_INLINE float bound_absorbed(double y, double other, float moved)
+{
+	if (!bound_absorbs(y, other) || isnan(moved))
+		return moved;
+	return isfinite(y) && isfinite(other) && fabs(other - y) > 0x1p-20 * fmax(1, fabs(y)) ? -(float)INFINITY : (float)NAN;
+}
+
+/* The same beside a truth that has NaN in place of infinities. Where it is another one, too, the infinity itself decides: no
+ * comparison with NaN, and nothing moves. */
+BOUND_INLINE float bound_decided(double y, double other, float moved)
+{
+	return moved >= 0 || isnan(moved) ? moved : bound_absorbs(y, other) ? 0.0f : (float)NAN;
 }
 
 BOUND_INLINE int bound_clamp(int x, int most)
@@ -253,7 +271,9 @@ BOUND_INLINE double bound_scale(const struct bound_element *x)
 BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struct bound_element *x)
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
-	double near = BOUND_SCALE_FACTOR * l->sums * x->scale, granted = l->baseline_share * l->sums * (size + x->kappa) + near;
+	double terms = l->pooled ? fmin(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
+	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
+	double granted = l->baseline_share * l->sums * (size + x->kappa) + near;
 	double parts[BOUND_BASELINE + 1] = { 0 };
 	enum bound_cause cause = BOUND_ROUNDING;
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
@@ -324,7 +344,7 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 BOUND_INLINE void bound_element(const struct bound_limits *l, const float *errors, struct bound_element *x)
 {
 	x->value = x->y;
-	if (isnan(x->moved))
+	if (!(x->moved >= 0))
 		bound_set(x, INFINITY, BOUND_ABSORBED);
 	else if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
 		bound_special(l, x);

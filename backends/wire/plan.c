@@ -57,13 +57,21 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_SPECIAL_NUMBERS:
 	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
 	case PLAN_INFINITE_ROWS:
-	case PLAN_FINITE_ROWS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
+	case PLAN_FINITE_ROWS:
+	case PLAN_NAN_ROWS:
+	case PLAN_RUNS:
+	case PLAN_FINITE_RUNS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
+	case PLAN_MIXED_ZEROS:
+		return likely || (varies && (!b->closed || (b->least <= 0 && b->most >= 0) ||
+					     (!floats && isfinite(b->least) && isfinite(b->most))));
+	case PLAN_ALONE: return varies && (!b->closed || (b->least <= 0 && b->most >= 0) || (!floats && isfinite(b->least)));
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES: return varies || sorted;
 	case PLAN_INTEGERS:
 	case PLAN_ENDS:
+	case PLAN_MIXED_ENDS:
 	case PLAN_NUMBERS: return !floats && varies;
 	case PLAN_HALVES: return floats && varies;
 	case PLAN_CHAINS:
@@ -76,6 +84,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_LOW_END: return varies;
 	case PLAN_COINCIDING: return floats && (varies || sorted);
 	case PLAN_OTHER_CONSTANTS:
+	case PLAN_MIXED_CONSTANTS:
 		return b->role == PLAN_IN && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
 		       !(b->closed && (b->fill == PLAN_IOTA || b->least == b->most));
 	}

@@ -71,6 +71,14 @@ enum plan_values {
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
 	PLAN_ENDS,   /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
 				 end; in one seed of four all arrays repeat the same few numbers, nearly */
+	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values, or nearly the length 1; integers of a
+			   * small range come in runs of each; of probabilities one has nearly all */
+	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
+	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay */
+	PLAN_MIXED_ENDS,      /* as PLAN_ENDS, but in one seed of four each array is equal throughout, or nearly */
+	PLAN_RUNS,            /* floats: rows and runs of infinities, in the arrays that special_takes chooses */
+	PLAN_FINITE_RUNS,     /* the same runs, of large numbers instead */
+	PLAN_NAN_ROWS,        /* the rows of PLAN_INFINITE_ROWS, of NaN instead */
 	PLAN_VALUES, /* their number */
 };
 
@@ -93,7 +101,8 @@ struct plan_buffer {
 /* Kinds that give integers, not floats, other values: special_integers makes them. */
 static inline bool plan_values_whole(enum plan_values v)
 {
-	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS || v == PLAN_ENDS;
+	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS || v == PLAN_ENDS ||
+	       v == PLAN_MIXED_ENDS;
 }
 
 /* Filled before an execution, or compared after it; an inout is both. */

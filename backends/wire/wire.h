@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 18, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 19, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -227,7 +227,8 @@ struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; };
 enum wire_truth_step {
 	WIRE_TRUTH_KEEP,  /* y*: the output of the run, as doubles */
 	WIRE_TRUTH_MOVED, /* the same run with perturbed inputs: sensitivity */
-	WIRE_TRUTH_ABSORBED, /* the same run with large numbers in place of infinities and NaN; the last before BOUND */
+	WIRE_TRUTH_ABSORBED, /* the same run with large numbers in place of infinities and NaN */
+	WIRE_TRUTH_DECIDED,  /* the same run with NaN in place of infinities; the last before BOUND */
 	WIRE_TRUTH_BOUND, /* the bound of every element; run: the baseline's, or 0 where the baseline is the truth */
 	WIRE_TRUTH_DROP,  /* forget it; no run */
 	WIRE_TRUTH_LOOK,  /* is it there? no run; `elements` is 0 when it is not */

@@ -26,7 +26,7 @@ const char *bound_cause_text(enum bound_cause cause)
 		[BOUND_WIDE] = "rounding may cost more than 5 % of its size",
 		[BOUND_POOR] = "the baseline's own error there is beyond rounding",
 		[BOUND_UNLIKE] = "baseline and reference disagree on NaN or infinity",
-		[BOUND_ABSORBED] = "the reference is finite although infinities or NaN count",
+		[BOUND_ABSORBED] = "the reference is finite although infinities or NaN count, or is NaN although no NaN does",
 	};
 	return cause < BOUND_CAUSES ? texts[cause] : "rounding and sensitivity";
 }
@@ -66,7 +66,7 @@ static struct bound_shape shape_of(enum dtype t)
 struct moving {
 	const struct bound_output *o;
 	const uint8_t *other;
-	bool absorbs;
+	float (*absorb)(double y, double other, float moved); /* NULL: a perturbed truth */
 };
 
 static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
@@ -81,8 +81,8 @@ static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 		dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * size, y, n);
 		dtype_load_all(o->truth_type, m->other + at * size, p, n);
 		for (size_t i = 0; i < n; i++) {
-			float *moved = &o->moved[at + i], d = m->absorbs ? 0 : bound_move(y[i], p[i]);
-			*moved = m->absorbs && bound_absorbs(y[i], p[i]) ? NAN : d > *moved ? d : *moved;
+			float *moved = &o->moved[at + i];
+			*moved = m->absorb ? m->absorb(y[i], p[i], *moved) : fmaxf(bound_move(y[i], p[i]), *moved);
 		}
 	}
 }
@@ -93,10 +93,23 @@ void bound_add_moved(const struct bound_output *o, const void *perturbed)
 	parallel_for(o->n, move_part, &m);
 }
 
+/* Integers move as well: how NaN is converted and compared is nobody's promise. A single flag does not: nothing would judge it. */
+static void absorb(const struct bound_output *o, const void *other, float (*how)(double y, double other, float moved))
+{
+	bool whole = !dtype_is_float(o->truth_type), flag = whole && o->n == 1 && dtype_load(o->truth_type, o->truth) <= 1;
+	struct moving m = { .o = o, .other = other, .absorb = whole ? NULL : how };
+	if (!flag)
+		parallel_for(o->n, move_part, &m);
+}
+
 void bound_add_absorbed(const struct bound_output *o, const void *large)
 {
-	struct moving m = { .o = o, .other = large, .absorbs = dtype_is_float(o->truth_type) };
-	parallel_for(o->n, move_part, &m);
+	absorb(o, large, bound_absorbed);
+}
+
+void bound_add_decided(const struct bound_output *o, const void *with_nan)
+{
+	absorb(o, with_nan, bound_decided);
 }
 
 /* --- first pass: the baseline's errors --------------------------------------------------------------------- */
@@ -298,6 +311,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
+		.pooled = r->pooled,
 		.fields = r->fields ? r->fields : 1,
 	};
 }

@@ -22,6 +22,7 @@ struct bound_rules {
 	bool rough;      /* the truth was computed no more exactly than candidates are */
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
+	bool pooled;     /* terms may be as large as the largest element */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 
@@ -69,6 +70,8 @@ uint64_t bound_forgiven(uint64_t moved, size_t n);
 void bound_add_moved(const struct bound_output *o, const void *perturbed);
 /* Marks what the truth absorbs: `large` is the truth with large numbers in place of infinities and NaN. Behind all moves. */
 void bound_add_absorbed(const struct bound_output *o, const void *large);
+/* Finds among them what an infinity itself decides, which is judged: `with_nan` is the truth with NaN in place of infinities. */
+void bound_add_decided(const struct bound_output *o, const void *with_nan);
 /* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
 enum dtype bound_wanted_type(enum dtype type);
 /* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is

@@ -98,10 +98,11 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
 	enum bound_cause cause = known ? (enum bound_cause)o->causes[x->index] : BOUND_CAUSES;
 	bool copied = cause == BOUND_EXACT && dtype_is_float(o->type) && isfinite(x->want) && isfinite(x->got);
 	char *place = reference_place(o, x->index);
-	char *text = x->bound > 0 ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got,
-					    x->want, fabs(x->got - x->want), x->bound, bound_cause_text(cause))
-				  : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
-					    unsigned_nan(x->want), copied ? "; nothing is rounded there, so all bits count" : "");
+	char *text = x->bound > 0 && isfinite(x->got)
+			     ? mem_fmt("at %s it is %.9g, not %.9g; off by %.3g where %.3g is allowed (%s)", place, x->got, x->want,
+				       fabs(x->got - x->want), x->bound, bound_cause_text(cause))
+			     : mem_fmt("at %s it is %.*g, not %.*g%s", place, digits(o), unsigned_nan(x->got), digits(o),
+				       unsigned_nan(x->want), copied ? "; nothing is rounded there, so all bits count" : "");
 	free(place);
 	return text;
 }
@@ -110,6 +111,8 @@ static char *miss_text(const struct reference_output *o, const struct wire_misma
  * NaN or infinity is excused, nor one of those in place of a number: a mask that multiplies does not mask. */
 static bool is_loud(const struct reference_output *o, const struct wire_compared *c)
 {
+	if (o->may_be_nan && c->mismatched == c->nan)
+		return true;
 	uint64_t most = c->ref_nan > c->elements / 4 ? c->ref_nan : c->elements / 4;
 	return o->other_values && c->ref_nan > 0 && c->mismatched == c->nan && c->spread == 0 && c->nan <= most;
 }
@@ -169,10 +172,10 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 		text = mem_fmt("%s was never written in %llu of its %llu elements, and the baseline gives NaN in as many. The "
 			       "baseline does not write them either, or cannot compute them",
 			       o->name, (unsigned long long)c->untouched, all);
-	else if (c->mismatched && c->untouched)
-		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before%s; %s",
-			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched,
-			       dtype_is_float(o->type) ? ": never written" : "", miss);
+	else if (c->mismatched && c->untouched && dtype_is_float(o->type)) /* integers may be the poison by chance: look_again */
+		text = mem_fmt("%s is wrong in %llu of %llu elements, and %llu of them still hold what was there before: never "
+			       "written; %s",
+			       o->name, (unsigned long long)c->mismatched, all, (unsigned long long)c->untouched, miss);
 	else if (is_by_number(o, c))
 		text = mem_fmt("%s is a wrong number in %llu of %llu elements (NaN in place of an infinity is excused)%s%s",
 			       o->name, (unsigned long long)(c->mismatched - c->nan), all, isfinite(most->got) ? "; " : "",

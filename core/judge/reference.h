@@ -38,6 +38,7 @@ struct reference_output {
 	double tolerance;  /* sqrt(Σbound²/Σvalue²), for checks of whole rows */
 	bool repeats;      /* equal values have equal rounding errors, whose mean is not zero */
 	bool other_values; /* than declared: what overflows may be NaN in place of infinity */
+	bool may_be_nan;   /* honest recurrences give NaN in place of numbers: exp(x - m) with both infinite */
 	bool tells;        /* zeros, or any one number everywhere, would not pass */
 	char *unfit;       /* why these values cannot judge it, though others of their outputs; NULL: they can; owned */
 	char *hint;        /* what a refused candidate should know about the baseline; NULL: nothing; owned */

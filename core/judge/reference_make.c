@@ -158,6 +158,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
 				     .copies = m->q->values == PLAN_DECLARED && of_random_numbers(m->spec, o),
+				     .pooled = round_is_zero(m->q->values),
 				     .fields = fields };
 }
 
@@ -248,6 +249,8 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 		struct bound_output o = bound_output_of(m, k);
 		if (which == WIRE_TRUTH_ABSORBED)
 			bound_add_absorbed(&o, bytes);
+		else if (which == WIRE_TRUTH_DECIDED)
+			bound_add_decided(&o, bytes);
 		else
 			bound_add_moved(&o, bytes);
 		free(answer);
@@ -267,28 +270,42 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 			rc = add_perturbed(m, t, WIRE_TRUTH_MOVED, e);
 	}
 	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
-				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS };
-	bool rows = m->q->values == PLAN_INFINITE_ROWS;
-	size_t count = rows ? MEM_COUNT(of_rows) : m->q->values == PLAN_SPECIAL ? MEM_COUNT(of_places) : 0;
+				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS },
+				      of_runs[] = { PLAN_FINITE_RUNS, PLAN_RUNS };
+	enum plan_values own = m->q->values;
+	const enum plan_values *others = own == PLAN_SPECIAL ? of_places : own == PLAN_RUNS ? of_runs : of_rows;
+	size_t count = own == PLAN_SPECIAL                             ? MEM_COUNT(of_places)
+		       : own == PLAN_RUNS || own == PLAN_INFINITE_ROWS ? MEM_COUNT(of_rows)
+								       : 0;
 	input = input_of(m);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		input.values = rows ? of_rows[i] : of_places[i];
+		input.values = others[i];
 		rc = execute(m, t, &input, NULL, e);
 		if (rc == 0)
 			rc = add_perturbed(m, t, WIRE_TRUTH_ABSORBED, e);
 	}
+	input.values = PLAN_NAN_ROWS;
+	if (rc == 0 && own == PLAN_INFINITE_ROWS)
+		rc = execute(m, t, &input, NULL, e);
+	if (rc == 0 && own == PLAN_INFINITE_ROWS)
+		rc = add_perturbed(m, t, WIRE_TRUTH_DECIDED, e);
 	return rc;
 }
 
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
-	double amplitude = fmax(truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN, 2 * m->operands);
+	/* Values close together decide by differences, which bounds grant as many more roundoffs. */
+	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) *
+		     (round_is_at_end(m->q->values) ? SHIFTED_FACTOR : 1);
+	double amplitude = fmax(own, 2 * m->operands);
 	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
 			continue;
+		if (m->q->values == PLAN_ALONE && plan_values_apply(b, PLAN_ALONE))
+			continue; /* zeros do not move */
 		any = true;
 		exact = exact && plan_values_apply(b, m->q->values);
 		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
@@ -392,7 +409,8 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->overflows = m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
-	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_ZERO_ROWS || m->q->values == PLAN_OTHER_CONSTANTS ||
+	o->may_be_nan = m->q->values == PLAN_RUNS;
+	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS ||
 		     m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)

@@ -14,10 +14,15 @@ static inline bool round_is_at_end(enum plan_values v)
 	return v == PLAN_HIGH_END || v == PLAN_LOW_END;
 }
 
+static inline bool round_is_zero(enum plan_values v)
+{
+	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE;
+}
+
 /* Values that indexes and lengths of loops may not be meant for. */
 static inline bool round_is_all_integers(enum plan_values v)
 {
-	return plan_values_whole(v) || round_is_at_end(v);
+	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v);
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -30,7 +35,7 @@ static inline bool round_is_exact(enum plan_values v)
 static inline bool round_is_far(enum plan_values v)
 {
 	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE;
+	       v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_RUNS;
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -50,7 +55,7 @@ static inline bool round_is_optional(enum plan_values v)
  * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool equal = v == PLAN_ZERO_ROWS || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
+	bool equal = round_is_zero(v) || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
 	bool shifted = v == PLAN_FAR || equal || round_is_at_end(v);
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }

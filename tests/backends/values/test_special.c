@@ -173,6 +173,59 @@ static void test_rows(void)
 	free(v);
 }
 
+static void test_zeros(void)
+{
+	enum { EIGHT = 8 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL), other = b, likely = b, labels = b;
+	other.name = "B";
+	likely.fill = PLAN_PROBABILITIES;
+	labels.type = DTYPE_I32;
+	labels.fill = PLAN_RANDOM;
+	labels.closed = true;
+	labels.least = labels.lo = -1;
+	labels.most = 8;
+	labels.hi = 9;
+	double *v = values_of(&b, PLAN_MIXED_ZEROS), *w = values_of(&other, PLAN_MIXED_ZEROS);
+	int rows = 0, few = 0, half = 0, none = 0, same = 0, unit = 0, pointed = 0, runs = 0;
+	for (int y = 0; y < ROWS; y++) {
+		int zero = between(v + y * COLUMNS, COLUMNS, 0, 0), beside = between(w + y * COLUMNS, COLUMNS, 0, 0), alike = 0;
+		double squares = 0;
+		for (int x = 0; x < COLUMNS; x++)
+			squares += v[y * COLUMNS + x] * v[y * COLUMNS + x];
+		unit += squares != 1 && fabs(squares - 1) < 1e-3;
+		rows += zero == COLUMNS;
+		few += zero >= COLUMNS * 3 / 4 && zero < COLUMNS;
+		half += zero > COLUMNS / 4 && zero < COLUMNS * 5 / 8;
+		none += zero == 0;
+		for (int x = 0; x < COLUMNS; x++)
+			alike += (v[y * COLUMNS + x] == 0) == (w[y * COLUMNS + x] == 0);
+		same += zero && zero < COLUMNS && zero == beside && alike == COLUMNS;
+	}
+	ok(rows && few && half && none, "rows of zeros (%d), with few others (%d), with half (%d), and without (%d)", rows, few,
+	   half, none);
+	ok(unit > ROWS / 16 && unit < ROWS / 2, "some rows have nearly the length 1 (%d)", unit);
+	ok(same > 2, "some rows have their zeros where another array has them (%d)", same);
+	free(v);
+	free(w);
+	v = values_of(&likely, PLAN_MIXED_ZEROS);
+	for (int y = 0; y < ROWS; y++)
+		pointed += between(v + y * COLUMNS, COLUMNS, 0.75, 1) == 1;
+	ok(pointed > ROWS / 2, "one probability has most of its row, in most rows (%d)", pointed);
+	free(v);
+	v = values_of(&labels, PLAN_MIXED_ZEROS);
+	for (int i = 1; i < N; i++)
+		runs += v[i] == v[i - 1];
+	ok(runs > N * 7 / 8 && between(v, N, -1, 8) == N && between(v, N, 8, 8) && between(v, N, -1, -1),
+	   "labels come in runs (%d), and all of them", runs);
+	free(v);
+	v = values_of(&b, PLAN_ALONE);
+	is_int(between(v, N, 0, 0), N, "zeros alone");
+	free(v);
+	v = values_of(&labels, PLAN_ALONE);
+	is_int(between(v, N, -1, -1), N, "all labels are the least one");
+	free(v);
+}
+
 /* Differences of equal rows stay zero where inputs are perturbed; everything else moves on its own, constant rows too. */
 static void test_ties_move_alike(void)
 {
@@ -307,6 +360,40 @@ static void test_ends(void)
 	free(high);
 }
 
+/* Infinities in whole rows, in runs and up to a column, in arrays that a seed chooses; numbers in the same places. */
+static void test_runs(void)
+{
+	enum { SEEDS = 64 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
+	int chosen = 0, rows = 0, parts = 0, none = 0, other = 0;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		bool has = fill_has_runs(&b, seed);
+		float *f = MEM_NEW_N(float, N), *g = MEM_NEW_N(float, N);
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_RUNS }, f);
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_FINITE_RUNS }, g);
+		int all = 0;
+		for (int y = 0; y < ROWS; y++) {
+			int infinite = 0;
+			for (int x = 0; x < COLUMNS; x++) {
+				float a = f[y * COLUMNS + x], c = g[y * COLUMNS + x];
+				infinite += isinf(a) != 0;
+				other += isinf(a) ? !isfinite(c) || fabsf(c) < 1e20F || (a > 0) != (c > 0) : a != c;
+			}
+			all += infinite;
+			rows += infinite == COLUMNS;
+			parts += infinite > 0 && infinite < COLUMNS;
+			none += has && infinite == 0;
+		}
+		chosen += all > 0;
+		other += (all > 0) != has;
+		free(f);
+		free(g);
+	}
+	ok(chosen > SEEDS / 8 && chosen < SEEDS / 2, "one array of four has infinite runs (%d of %d)", chosen, SEEDS);
+	ok(rows > 16 && parts > 16 && none > 16, "rows are infinite (%d), in part (%d), or not (%d)", rows, parts, none);
+	is_int(other, 0, "large numbers stand at the same places, and nothing else differs");
+}
+
 /* Over many seeds: two arrays at opposite ends, one above the least, both ends mixed, the same numbers in both but for a few. */
 static void test_ends_drawn(void)
 {
@@ -345,6 +432,11 @@ static void test_other_constants(void)
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_ONES);
 	double *v = values_of(&b, PLAN_OTHER_CONSTANTS);
 	ok(between(v, N, 0.5, 1.5) == N && between(v, N, 1, 1) < 4, "ones become random numbers near 1");
+	free(v);
+	v = values_of(&b, PLAN_MIXED_CONSTANTS);
+	int ones = between(v, N, 1, 1);
+	ok(between(v, N, 0.5, 1.5) == N && ones > N / 3 && ones < N * 2 / 3 && v[0] == 1 && v[N - 1] == 1,
+	   "or half of them do (%d do not)", ones);
 	free(v);
 	b.role = PLAN_INOUT;
 	v = values_of(&b, PLAN_OTHER_CONSTANTS);
@@ -468,6 +560,8 @@ int main(void)
 	test_special_values();
 	test_sparse();
 	test_rows();
+	test_zeros();
+	test_runs();
 	test_ties_move_alike();
 	test_without_specials();
 	test_integers();

@@ -580,41 +580,6 @@ static void test_entry(struct entry *x, bool table)
 	judged_fini(&j);
 }
 
-/* Maxima that drop NaN, quotients by infinity: what takes part in them is nobody's promise. A sigmoid of infinity is 1 whatever
- * stands for it, and an output that is NaN stays wanted. */
-static void test_absorbed(void)
-{
-	enum { N = 64, ABSORBED = 9 };
-	double truth[N], high[N], low[N], values[N], bounds[N];
-	float moved[N] = { 0 };
-	uint8_t causes[N];
-	struct bound_summary s;
-	struct bound_rules rules = { .sums = 0x1p-53, .terms = 1 };
-	for (int i = 0; i < N; i++)
-		truth[i] = high[i] = low[i] = i % 2 ? 1 : 0.25;
-	high[1] = 0x1p60;             /* max(1, NaN): only one of the two shows it */
-	low[2] = -0x1p60;
-	truth[3] = 0, high[3] = low[3] = 0x1p-30; /* x/infinity */
-	truth[4] = 0, high[4] = INFINITY;
-	truth[5] = NAN, high[5] = low[5] = 3;
-	truth[6] = INFINITY, high[6] = low[6] = 0x1p60;
-	for (int i = 0; i < ABSORBED - 4; i++)
-		low[N - 1 - i] = NAN;
-	struct bound_output o = { .type = DTYPE_F64, .n = N, .truth_type = DTYPE_F64, .truth = truth, .moved = moved,
-				  .amplitude = DELTA };
-	bound_add_absorbed(&o, high);
-	bound_add_absorbed(&o, low);
-	bound_make(&o, &rules, values, bounds, causes, &s);
-	is_int((long long)s.causes[BOUND_ABSORBED], ABSORBED, "what large numbers change is absorbed");
-	for (int i = 1; i < 5; i++)
-		ok(causes[i] == BOUND_ABSORBED && isinf(bounds[i]), "element %d is not judged", i);
-	ok(causes[5] == BOUND_EXACT && causes[6] == BOUND_EXACT, "NaN and infinity are wanted where the truth has them");
-	is_int((long long)s.judged, N - ABSORBED, "all others are judged");
-	ok(bound_is_enough(N - ABSORBED, ABSORBED, N) && !bound_is_enough(N - ABSORBED, 0, N),
-	   "what is absorbed does not count against the others");
-	ok(!bound_is_enough(0, 1, 1) && !bound_is_enough(3, 61, 64), "but a few elements do not speak for all");
-}
-
 /* Long sums: what is forgiven ends, and ends later where matrix units truncate them. */
 static void test_share(void)
 {
@@ -670,7 +635,6 @@ int main(int argc, char **argv)
 {
 	(void)argv;
 	test_share();
-	test_absorbed();
 	for (size_t i = 0; i < MEM_COUNT(entries); i++)
 		test_entry(&entries[i], argc > 1);
 	test_copies();
