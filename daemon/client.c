@@ -471,6 +471,11 @@ int client_call(struct client *c, const char *tool, json_t *take_arguments, cons
 	char *text = rc == 0 ? result_text(result) : NULL;
 	if (rc == 0)
 		rc = verdict(result, text, e);
+	/* The job was to be cancelled. */
+	if (rc == -ERR_CANCELLED && strcmp(tool, "job_control") == 0 && !c->signal) {
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+	}
 	/* A job that failed is shown as any other, and a job that somebody looks at, however it ended. */
 	if (ret_structured &&
 	    (rc == 0 || ((!ours || rc == -ERR_WRONG) && json_object_get(json_object_get(result, "structuredContent"), "state"))))

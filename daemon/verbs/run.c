@@ -41,11 +41,6 @@ static int settle_jobs(struct run *r, struct err *e)
 		if (interrupted) {
 			rc = run_setup_call(r, "job", "job_control", json_pack("{s:s, s:s}", "action", "cancel", "id", id), NULL,
 					    e);
-			/* A cancelled job is reported as an error, and this one was to be cancelled. */
-			if (rc == -ERR_CANCELLED && !client_interrupted(r->client)) {
-				*e = (struct err)ERR_INIT;
-				rc = 0;
-			}
 		} else {
 			run_setup_say(r, "resume", "waiting for job %s of an earlier run", id);
 			rc = client_wait(r->client, id, NULL, NULL, e);

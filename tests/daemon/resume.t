@@ -4,7 +4,7 @@
 # resume-steps.t.
 . "$(dirname "$0")/resume.sh"
 
-need_hlsl 30 "$db"
+need_hlsl 31 "$db"
 twice() # counts the configurations that a search has measured twice
 {
 	sql "SELECT count(*) FROM (SELECT 1 FROM measurement WHERE message LIKE 'search%' GROUP BY checkpoint_id, params HAVING count(*) > 1)"
@@ -73,6 +73,7 @@ job=$(sql "SELECT id FROM job WHERE kind = 'tune' AND state = 'running'")
 timeout 60 "$peakd" tune cancelled --resume --budget 7 --db "$db" >"$T/other" 2>&1
 has "$(cat "$T/other")" "$job (tune) is working on checkpoint" "a second job on the same checkpoint is refused while the first runs"
 timeout 60 "$peakd" jobs cancel "$job" --db "$db" >/dev/null
+is $? 0 "cancelling a job is a success"
 wait $client
 is $? 1 "a run whose tune is cancelled fails"
 resume "$T/cancelled.peak.md" --budget 36
