@@ -11,6 +11,7 @@ import wire
 folder = sys.argv[1]
 KERNEL = "```hlsl\n[numthreads(64, 1, 1)]\nvoid work(uint3 t : SV_DispatchThreadID)\n{\n\tif (t.x < uint(%s)) {\n\t\t%s\n\t}\n}\n```\n"
 HOST = "```lua host\nlaunch(\"work\", %s, 64, {%s})\n```\n"
+PLAN = "PLAN 2-4 novelty 1: Compute each element at once, in place of the loop.\n"
 SLOW = "float s = a[t.x]; for (int k = 0; k < 2048; k++) s *= (k & 1) ? 0.5 : 2; y[t.x] = 2 * s;"
 PROBLEMS = {
     "2.0 * a": ("n", SLOW, "a, y, n"),
@@ -35,7 +36,8 @@ def answer(_, body):
     elif "The judge refused these kernels" in text:
         code = "y[t.x] = 3 * a[t.x];"
     device = "The whole new device region" in next(m["content"] for m in said if m["role"] == "user")
-    content = KERNEL % (count, code) if device else host
+    plans = "five lines that begin with PLAN" in text
+    content = PLAN if plans else KERNEL % (count, code) if device else host
     return 200, wire.chat(content, len(body) // 4), 0
 
 
