@@ -410,8 +410,8 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	o->may_be_nan = m->q->values == PLAN_RUNS;
-	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS ||
-		     m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
+	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS || m->q->values == PLAN_COINCIDING ||
+		     round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
