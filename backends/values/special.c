@@ -208,9 +208,9 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 /* Which zeros and ones of PLAN_MIXED_CONSTANTS are as declared: half of them, and those that a look at an array may choose. */
 static bool is_kept(const struct stream *s, uint64_t i)
 {
-	uint64_t count = s->rows * s->columns;
-	bool seen = i == 0 || i == count / 2 || i + 1 == count;
-	return s->buffer->fill != PLAN_IOTA && count > 4 && (seen || salted(s, HOLE, i) & 1);
+	uint64_t count = s->rows * s->columns, column = i % s->columns;
+	bool end = s->columns > 4 && (column == 0 || column + 1 == s->columns), seen = i == 0 || i == count / 2 || i + 1 == count;
+	return s->buffer->fill != PLAN_IOTA && count > 4 && (end || seen || salted(s, HOLE, i) & 1);
 }
 
 /* A value of PLAN_HIGH_END or PLAN_LOW_END. Floats lie close together, open ones around a number that is drawn anew. */
