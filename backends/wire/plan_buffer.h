@@ -71,7 +71,7 @@ enum plan_values {
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
 	PLAN_ENDS,        /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
 				 end; in one seed of four all arrays repeat the same few numbers, nearly */
-	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values, or nearly the length 1; integers of a
+	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values; integers of a
 			   * small range come in runs of each; of probabilities one has nearly all */
 	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
 	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay */
