@@ -208,9 +208,9 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 /* Which zeros and ones of PLAN_MIXED_CONSTANTS are as declared: half of them, and those that a look at an array may choose. */
 static bool is_kept(const struct stream *s, uint64_t i)
 {
-	uint64_t count = s->rows * s->columns;
-	bool seen = i == 0 || i == count / 2 || i + 1 == count;
-	return s->buffer->fill != PLAN_IOTA && count > 4 && (seen || salted(s, HOLE, i) & 1);
+	uint64_t count = s->rows * s->columns, column = i % s->columns;
+	bool end = s->columns > 4 && (column == 0 || column + 1 == s->columns), seen = i == 0 || i == count / 2 || i + 1 == count;
+	return s->buffer->fill != PLAN_IOTA && count > 4 && (end || seen || salted(s, HOLE, i) & 1);
 }
 
 /* A value of PLAN_HIGH_END or PLAN_LOW_END. Floats lie close together, open ones around a number that is drawn anew. */
@@ -272,19 +272,8 @@ static bool has_labels(const struct stream *s, double *ret_range)
 	return !dtype_is_float(b->type) && b->closed && *ret_range <= (double)(int64_t)(s->rows * s->columns);
 }
 
-/* A value of a row that has one number in eight columns, and nearly the length 1, which is where a shortcut for 1 is wrong. */
-static double of_unit(const struct stream *s, uint64_t i)
-{
-	uint64_t column = i % s->columns, block = column / HOLES, blocks = (s->columns + HOLES - 1) / HOLES;
-	uint64_t drawn = salted(s, HOLE, ~(i / s->columns * blocks + block)), begin = block * HOLES;
-	uint64_t length = s->columns - begin < HOLES ? s->columns - begin : HOLES;
-	double v = (1 + 0x1p-12) / sqrt((double)(int64_t)blocks);
-	return drawn % length != column - begin ? 0 : drawn >> 8 & 1 ? v : -v;
-}
-
 /* A value of PLAN_ZERO_ROWS, PLAN_ALONE or PLAN_MIXED_ZEROS: these have rows of zeros, and others where no element is zero, half
- * are, all but one of eight, or which have nearly the length 1. Every other row has its zeros where those of other arrays do.
- * Labels come in runs of each. */
+ * are, or all but one of eight. Every other row has its zeros where those of other arrays do. Labels come in runs of each. */
 static double with_zeros(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	uint64_t row = i / row_length(s), at = i / HOLES, count = s->rows * s->columns, shared = stream_mix(s->seed + HOLE);
@@ -299,12 +288,7 @@ static double with_zeros(const struct stream *s, enum plan_values values, uint64
 		double part = (double)(int64_t)((i + s->key % count) % count) / (double)(int64_t)count;
 		return s->buffer->least + __builtin_floor(part * range);
 	}
-	bool holds = is_inside(s->buffer, 0), zero = is_chosen(s, ZERO, row);
-	if (kind == 0 && dtype_is_float(s->buffer->type) && s->rows > 1 && holds && !zero) {
-		double v = of_unit(s, i);
-		return is_inside(s->buffer, v) ? v : declared;
-	}
-	return (zero || !kept) && holds ? 0 : declared;
+	return (is_chosen(s, ZERO, row) || !kept) && is_inside(s->buffer, 0) ? 0 : declared;
 }
 
 /* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */

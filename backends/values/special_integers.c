@@ -180,10 +180,9 @@ void special_integers(const struct stream *s, enum plan_values values, uint64_t 
 {
 	uint64_t range, base = integer_range(s->buffer, &range);
 	for (size_t i = 0; i < n; i++)
-		to[i] = values == PLAN_INTEGERS  ? any_integer(s, first + i, base, range)
-			: values == PLAN_NUMBERS ? number(s, first + i, base, range)
-			: values == PLAN_ENDS || values == PLAN_MIXED_ENDS
-				? base + at_ends(s, values, first + i, range)
+		to[i] = values == PLAN_INTEGERS                            ? any_integer(s, first + i, base, range)
+			: values == PLAN_NUMBERS                           ? number(s, first + i, base, range)
+			: values == PLAN_ENDS || values == PLAN_MIXED_ENDS ? base + at_ends(s, values, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
 				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
 			: values == PLAN_CHAINS ? base + chained(s, first + i, range)

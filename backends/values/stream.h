@@ -10,9 +10,9 @@
 
 /* How the values of PLAN_PROBABILITIES are spread over a row. */
 enum stream_weights {
-	STREAM_EVEN, /* as declared: none is much larger than its neighbours */
-	STREAM_WIDE, /* magnitudes from 2^-20 on */
-	STREAM_HOLES, /* one of eight is zero */
+	STREAM_EVEN,   /* as declared: none is much larger than its neighbours */
+	STREAM_WIDE,   /* magnitudes from 2^-20 on */
+	STREAM_HOLES,  /* one of eight is zero */
 	STREAM_POINTED /* nearly all of a row, or all, is in one column, often the first or the last */
 };
 

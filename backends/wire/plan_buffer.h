@@ -69,9 +69,9 @@ enum plan_values {
 	PLAN_SMALL,           /* as PLAN_TINY, but 16 neighbouring rows have one scale; sorted arrays, too */
 	PLAN_INFINITE_ROWS,   /* floats: one row of four is infinite, of one sign */
 	PLAN_FINITE_ROWS,     /* the same rows, of large numbers instead */
-	PLAN_ENDS,   /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
+	PLAN_ENDS,        /* integers: arrays, their rows or parts are all at one end of the range, or one above it, or at either
 				 end; in one seed of four all arrays repeat the same few numbers, nearly */
-	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values, or nearly the length 1; integers of a
+	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values; integers of a
 			   * small range come in runs of each; of probabilities one has nearly all */
 	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
 	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay */
@@ -79,7 +79,7 @@ enum plan_values {
 	PLAN_RUNS,            /* floats: rows and runs of infinities, in the arrays that special_takes chooses */
 	PLAN_FINITE_RUNS,     /* the same runs, of large numbers instead */
 	PLAN_NAN_ROWS,        /* the rows of PLAN_INFINITE_ROWS, of NaN instead */
-	PLAN_VALUES, /* their number */
+	PLAN_VALUES,          /* their number */
 };
 
 struct plan_buffer {

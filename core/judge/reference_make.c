@@ -295,9 +295,9 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
-	/* Values close together decide by differences, which bounds grant as many more roundoffs. */
-	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) *
-		     (round_is_at_end(m->q->values) ? SHIFTED_FACTOR : 1);
+	/* Values close together decide by differences, which bounds grant as many more roundoffs; zeros leave fewer that move. */
+	bool near = round_is_at_end(m->q->values) || round_is_zero(m->q->values);
+	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) * (near ? SHIFTED_FACTOR : 1);
 	double amplitude = fmax(own, 2 * m->operands);
 	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
@@ -410,8 +410,8 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	o->may_be_nan = m->q->values == PLAN_RUNS;
-	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS ||
-		     m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
+	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS || m->q->values == PLAN_COINCIDING ||
+		     round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
@@ -509,12 +509,23 @@ static char *weakness(const struct making *m, size_t k)
 		       o->name);
 }
 
+/* Whether it may be the place of an extreme among floats, which on zeros alone is any. */
+static bool may_be_place(const struct making *m, const struct reference_output *o)
+{
+	bool floats = false;
+	for (size_t i = 0; i < m->spec->array_count; i++)
+		floats = floats || (m->spec->arrays[i].role != PLAN_OUT && dtype_is_float(m->spec->arrays[i].type));
+	return floats && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+}
+
 static int refuse_output(const struct making *m, size_t k, struct err *e)
 {
 	const struct reference_output *o = &m->r->outputs[k];
 	/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. */
 	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
 		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
+	if (m->q->values == PLAN_ALONE && may_be_place(m, o))
+		return err_set(e, ERR_INTERNAL, "%s may hold the places of extremes, and all values are equal", o->name);
 	if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
 		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
 	return cannot_judge(m, k, e);

@@ -35,7 +35,7 @@ static inline bool round_is_exact(enum plan_values v)
 static inline bool round_is_far(enum plan_values v)
 {
 	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_RUNS;
+	       v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || round_is_zero(v);
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -47,7 +47,7 @@ static inline bool round_is_unmoved(enum plan_values v)
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {
-	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_INFINITE_ROWS || round_is_unmoved(v);
+	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE || round_is_unmoved(v);
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
@@ -55,7 +55,7 @@ static inline bool round_is_optional(enum plan_values v)
  * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool equal = round_is_zero(v) || v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
+	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
 	bool shifted = v == PLAN_FAR || equal || round_is_at_end(v);
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }

@@ -19,7 +19,7 @@ enum {
 	ENDS_LEAST = 2, /* where all arrays have more than ENDS_BYTES */
 	ENDS_BYTES = 16 << 20,
 	RUN_SEEDS = 100000, /* that are tried for one that chooses an array */
-	SEEDS = 64, /* of random numbers: some are drawn twice, which the worker leaves out */
+	SEEDS = 64,         /* of random numbers: some are drawn twice, which the worker leaves out */
 };
 
 struct step {
@@ -468,8 +468,7 @@ static int check_runs(struct running *r, struct check *c, char **ret_unfit, stru
 		const struct plan_buffer *b = &plan->buffers[k];
 		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_RUNS };
 		char *unfit = NULL;
-		if (!plan_is_input(b) || !plan_values_apply(b, PLAN_RUNS) ||
-		    (input.seed = seed_of_runs(plan, k, r->q->seed)) == 0)
+		if (!plan_is_input(b) || !plan_values_apply(b, PLAN_RUNS) || (input.seed = seed_of_runs(plan, k, r->q->seed)) == 0)
 			continue;
 		check_fini(c);
 		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
@@ -592,8 +591,8 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		rc = run_step(&r, x, &unfit, e);
 		if (rc == 0 && i > 0) {
 			bool says = x->why && !(strstr(x->why, "domain") && all_closed(r.trial.variant->plan, x->values));
-			char *when = mem_fmt("%s%s%s%s", x->name, says ? ": " : "", says ? x->why : "",
-					     hint_of(&r.check, x->values));
+			char *when =
+				mem_fmt("%s%s%s%s", x->name, says ? ": " : "", says ? x->why : "", hint_of(&r.check, x->values));
 			check_name(&r.check, when);
 			free(when);
 		}

@@ -19,7 +19,7 @@ static void test_absorbed(void)
 	struct bound_rules rules = { .sums = 0x1p-53, .terms = 1 };
 	for (int i = 0; i < N; i++)
 		truth[i] = high[i] = low[i] = i % 2 ? 1 : 0.25;
-	high[1] = 0x1p60;             /* max(1, NaN): only one of the two shows it */
+	high[1] = 0x1p60; /* max(1, NaN): only one of the two shows it */
 	low[2] = -0x1p60;
 	truth[3] = 0, high[3] = low[3] = 0x1p-30; /* x/infinity */
 	truth[4] = 0, high[4] = INFINITY;
@@ -27,8 +27,9 @@ static void test_absorbed(void)
 	truth[6] = INFINITY, high[6] = low[6] = 0x1p60;
 	for (int i = 0; i < ABSORBED - 4; i++)
 		low[N - 1 - i] = NAN;
-	struct bound_output o = { .type = DTYPE_F64, .n = N, .truth_type = DTYPE_F64, .truth = truth, .moved = moved,
-				  .amplitude = DELTA };
+	struct bound_output o = {
+		.type = DTYPE_F64, .n = N, .truth_type = DTYPE_F64, .truth = truth, .moved = moved, .amplitude = DELTA
+	};
 	bound_add_absorbed(&o, high);
 	bound_add_absorbed(&o, low);
 	bound_make(&o, &rules, values, bounds, causes, &s);
@@ -53,8 +54,8 @@ static void test_decided(void)
 	struct bound_rules rules = { .sums = 0x1p-53, .terms = 1 };
 	for (int i = 0; i < N; i++)
 		truth[i] = huge[i] = with_nan[i] = i > 3;
-	huge[1] = 0.25, with_nan[1] = NAN; /* m == infinity ? 0 : … */
-	huge[2] = 0.25;                    /* max(infinity - infinity, 0) */
+	huge[1] = 0.25, with_nan[1] = NAN;    /* m == infinity ? 0 : … */
+	huge[2] = 0.25;                       /* max(infinity - infinity, 0) */
 	huge[3] = 0x1p-70, with_nan[3] = NAN; /* x/infinity */
 	struct bound_output o = { DTYPE_F64, N, DTYPE_F64, truth, NULL, moved, DELTA };
 	bound_add_absorbed(&o, huge);
