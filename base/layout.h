@@ -1,6 +1,6 @@
 /* layout: a struct described by a table of its fields: name, type, unit, place. From the one table come the JSON of the struct and
- *back, its JSON Schema, its SQL columns (core/record/query.h) and the words that a terminal shows; so a new field is one line in
- *its table. Requests and results of jobs (core/jobs/work.h) and the rows of core/record have layouts.
+ * back, and its JSON Schema. So do its SQL columns (core/record/query.h) and the words that a terminal shows. A new field is one
+ * line in its table. Requests and results of jobs (core/jobs/work.h) and the rows of core/record have layouts.
  *
  *	struct figure { int64_t run; double median_ns; char *best; };
  *	static const struct layout_field figure_fields[] = {

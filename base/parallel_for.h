@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Calls part(arg, k, from, to) for cuts k = 0 … PARALLEL_FOR_PARTS-1 that together are [0, count), in parallel where the
- * process may use several processors, and returns when all are done. The cuts depend on count alone. A small count is one
- * cut (k = 0), done by the caller. */
+/* Calls part(arg, k, from, to) for cuts k = 0 … PARALLEL_FOR_PARTS-1 that together are [0, count). Works in parallel where the
+ * process may use several processors; returns when all are done. The cuts depend on count alone. A small count is one cut (k = 0),
+ * done by the caller. */
 enum { PARALLEL_FOR_PARTS = 16 };
 void parallel_for(uint64_t count, void (*part)(void *arg, unsigned k, uint64_t from, uint64_t to), void *arg);
 /* Whether a loop over so many elements is worth threads. */

@@ -56,9 +56,9 @@ int cuda_facts_device(const struct gpu_driver *driver, uint32_t index, struct fa
 
 /* --- compile.c: CUDA C++ to a binary in this process, through NVRTC. Fills backend.h's compile; needs no driver and no GPU. */
 
-/* backend.h: compile. Besides its errors: -ERR_PRUNED when no device of the architecture can launch a kernel as the plan
- * wants, -ERR_INPUT when arguments do not fit or a launched kernel is missing, -ERR_UNSUPPORTED when NVRTC, its headers or
- * the architecture are missing. */
+/* backend.h: compile. Besides its errors: -ERR_PRUNED when no device of the architecture can launch a kernel as the plan wants;
+ * -ERR_INPUT when arguments do not fit or a launched kernel is missing; -ERR_UNSUPPORTED when NVRTC, its headers or the
+ * architecture are missing. */
 int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 
 /* What `#include <stdint.h>` and the like give. */
@@ -78,7 +78,7 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e);
 
 /* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses
- * rounded down to 64 KiB, which a buffer's red zone makes legal, so that all lanes of a warp meet at one sector that caches hold.
+ * rounded down to 64 KiB, which a buffer's red zone makes legal. So all lanes of a warp meet at one sector that caches hold.
  * Results are wrong. Only accesses to floats change: an integer may be an index. Called by compile.c. */
 
 /* Appends the rewritten PTX; returns the number of accesses that changed. probe: LOADS or STORES. */

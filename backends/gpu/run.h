@@ -2,9 +2,9 @@
  * timed execution. Fills backend.h's write, read, fill, execute and release; cuda/backend.c and hip/backend.c prepare a run
  * with the rest of it.
  *
- * Timing takes turns with several sets of all buffers, and resets a set before it is executed. Where three times the cache
- * needs no more than sixteen sets, there are so many for cold timing that nothing of a set is left in the cache when its turn
- * comes again; smaller plans flush the cache instead. */
+ * Timing takes turns with several sets of all buffers, and resets a set before it is executed. Cold timing takes as many sets as
+ * fill three times the cache, so that nothing of a set is left when its turn comes again. Plans so small that this needs more than
+ * sixteen sets flush the cache instead. */
 #ifndef PEAKD_BACKENDS_GPU_RUN_H
 #define PEAKD_BACKENDS_GPU_RUN_H
 
@@ -112,7 +112,7 @@ struct backend_run {
 	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 };
 
-/* Checks the launches against the binary's kernels and the device, loads the binary, looks its functions up, allocates the first
+/* Checks the launches against the binary's kernels and the device. Loads the binary, looks its functions up, allocates the first
  * set and writes the plan's tables into it. -ERR_INPUT, -ERR_PRUNED or -ERR_UNSUPPORTED when a launch or the buffers do not fit. */
 int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_module *module, struct err *e);
 /* Allocates the next set, sets[set_count], which counts when it is recorded. -ERR_PRUNED when it does not fit into memory. */

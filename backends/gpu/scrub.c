@@ -6,8 +6,9 @@
 #include "base/embedded.h"
 #include "base/mem.h"
 
-/* One block fills a multiprocessor's shared memory but for the kilobyte that the driver keeps for each block, which other kernels
- * own where their blocks are smaller (measured on an H200). Two blocks side by side, 100 of 227 KiB each, have theirs elsewhere. */
+/* One block fills a multiprocessor's shared memory but for the kilobyte that the driver keeps for each block. Other kernels own
+ * that kilobyte where their blocks are smaller (measured on an H200). Two blocks side by side, 100 of 227 KiB each, have theirs
+ * elsewhere. */
 enum { THREADS = 1024, BLOCKS_PER_UNIT = 8, MAX_DYNAMIC_SHARED = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
 
 void gpu_scrub_prepare(struct backend_device *d)

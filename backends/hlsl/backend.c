@@ -1,8 +1,8 @@
-/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution records
- * its operations afresh, with a full barrier between them. Before each timed execution, outside of the timestamps, its set
- * of buffers is reset (backends/hlsl/scrub.c overwrites shared memory), and cold timing fills a buffer larger than the
- * caches. On a CPU device the same cores do the filling, so their own caches are cold afterwards; a server's last-level
- * cache of hundreds of megabytes is not. */
+/* backend: the HLSL backend's table, and a module with buffers for one plan on one Vulkan device. Every execution records its
+ * operations afresh, with a full barrier between them. Before each timed execution, outside of the timestamps, its set of buffers
+ * is reset, and backends/hlsl/scrub.c overwrites shared memory. Cold timing fills a buffer larger than the caches. On a CPU device
+ * the same cores do the filling, so their own caches are cold afterwards; a server's last-level cache of hundreds of megabytes is
+ * not. */
 #include "backends/hlsl/hlsl.h"
 
 #include <assert.h>

@@ -52,7 +52,7 @@ int hlsl_probe(enum wire_probe probe, const struct plan *plan, const struct plan
 extern const struct ceilings_kernel hlsl_ceilings[];
 
 /* --- bind.c: how HLSL code sees a plan. Every buffer argument becomes a global by its name, every scalar a member of one
- * push-constant block; the text that declares them goes before the macros. Called by compile.c (names in, text out) and by
+ * push-constant block. The text that declares them goes before the macros. Called by compile.c (names in, text out) and by
  * backend.c and race.c (names of a module's bindings back to arguments).
  *
  *   f32, f64, i32, u32   NAME is a StructuredBuffer of float, double, int, uint; RWStructuredBuffer when it may be written
@@ -69,22 +69,21 @@ extern const struct ceilings_kernel hlsl_ceilings[];
 int hlsl_bind_declare(const struct wire_compile *request, struct buf *out, bool *ret_half, struct err *e);
 /* The argument of this launch that the global `name` belongs to (itself or one of its views); NULL: none. */
 const struct plan_arg *hlsl_bind_find(const struct plan *plan, const struct plan_launch *launch, const char *name);
-/* Whether the launch gives what the kernel expects: block = numthreads, a buffer for every binding, a scalar for every one
- * used, and nothing that only CUDA has (clusters, dynamic shared memory, cooperative launches). -ERR_INPUT. */
+/* Whether the launch gives what the kernel expects: block = numthreads, a buffer for every binding, a scalar for every one used.
+ * Nothing may be there that only CUDA has (clusters, dynamic shared memory, cooperative launches). -ERR_INPUT. */
 int hlsl_bind_check(const struct plan *plan, const struct plan_launch *launch, const struct spirv *s, struct err *e);
 /* Writes a scalar argument as the member of the push constants that the code sees. */
 void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uint8_t *to);
 
-/* --- race.c: interprets a plan's kernels to find threads that touch the same memory in no defined order (shared memory within a
- * group, buffers within a group and between groups), barriers that some threads do not reach, results that depend on memory
- * which nobody wrote, and accesses outside of buffers. A GPU, and lavapipe above all, may run such a kernel correctly for
- * years. */
+/* --- race.c: interprets a plan's kernels and finds: threads that touch the same memory in no defined order (shared memory within a
+ * group, buffers within a group and between groups); barriers that some threads do not reach; results that depend on memory which
+ * nobody wrote; accesses outside of buffers. A GPU, and lavapipe above all, may run such a kernel correctly for years. */
 
-/* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from the seed, and
- * once more when something was read that nobody wrote: its outputs must not depend on it; ordered: and once more in another order
- * where there are atomic operations, since outputs must not depend on that either. wave: lanes of the device's waves; 0
- * unknown. *ret_finding (free()): the first finding in words, NULL when there was none. -ERR_UNSUPPORTED for what the
- * interpreter does not know (images, barriers of other scopes). Touches host memory only. */
+/* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from the seed. Runs them
+ * once more when something was read that nobody wrote: its outputs must not depend on it. ordered: where there are atomic
+ * operations, runs them in another order too, since outputs must not depend on that either. wave: lanes of the device's waves; 0
+ * unknown. *ret_finding (free()): the first finding in words, NULL when there was none. -ERR_UNSUPPORTED for what the interpreter
+ * does not know (images, barriers of other scopes). Touches host memory only. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
 		    char **ret_finding, struct err *e);
 /* backend.h: count. Of each launch as many groups as the same budget allows. wave: as above. */

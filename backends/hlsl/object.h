@@ -1,7 +1,6 @@
-/* object: the HLSL backend's binary, one SPIR-V module per entry point, and what such a module says about itself. glslang
- * accepts kernels that no device can run (too much groupshared memory, too many threads, bindings without a buffer), and
- * drivers then crash or corrupt memory; so these things are read before anything is launched. Written by compile.c, read by
- * backend.c and race.c. */
+/* object: the HLSL backend's binary, one SPIR-V module per entry point, and what such a module says about itself. glslang accepts
+ * kernels that no device can run: too much groupshared memory, too many threads, bindings without a buffer. Drivers then crash or
+ * corrupt memory, so these things are read before anything is launched. Written by compile.c, read by backend.c and race.c. */
 #ifndef PEAKD_BACKENDS_HLSL_OBJECT_H
 #define PEAKD_BACKENDS_HLSL_OBJECT_H
 

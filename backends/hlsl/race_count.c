@@ -1,9 +1,9 @@
 /* race_count: what an interpreted launch does, in numbers: instructions, operations on floats, and the memory requests that a wave
  * of a GPU would make of its lanes' accesses. race_lane.c and race_memory.c call it, see race_lane.h.
  *
- * Lanes run one after the other, so that their accesses are logged first. Those of 32 lanes at one instruction, each in its
- * same turn, are one request: it takes as many sectors of a buffer as its lanes touch, and as many passes over shared memory as the
- * busiest of 32 banks has different words (CUDA C++ Programming Guide, "Device Memory Accesses", "Shared Memory"). */
+ * Lanes run one after the other, so that their accesses are logged first. Those of 32 lanes at one instruction, each in its same
+ * turn, are one request: it takes as many sectors of a buffer as its lanes touch. It takes as many passes over shared memory as the
+ * busiest of 32 banks has different words. (CUDA C++ Programming Guide, "Device Memory Accesses", "Shared Memory") */
 #include "backends/hlsl/race_lane.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel, race.c makes the groups and runs them,
- * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, race_wave.c those of a wave, race_memory.c
- * loads, stores and remembers who touched what, and race_count.c counts for a profile.
+/* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel; race.c makes the groups and runs them.
+ * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, and race_wave.c those of a wave. race_memory.c
+ * loads, stores and remembers who touched what; race_count.c counts for a profile.
  *
  * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
  * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */

@@ -1,8 +1,8 @@
 /* race_memory: loads, stores and atomics of an interpreted lane, and the shadow that finds races. race_lane.c calls it.
  *
- * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of
- * one launch have no order at all, unless the first published its work by an atomic operation on a buffer and the second made
- * one before it looked: single-pass scans and "the last group adds up" do that. What was written before becomes visible by a
+ * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of one
+ * launch have no order, with one exception: the first published its work by an atomic operation on a buffer, and the second made
+ * one before it looked. Single-pass scans and "the last group adds up" do that. What was written before becomes visible by a
  * barrier of device memory between the write and the update. Writing what is there already is no conflict. */
 #include "backends/hlsl/race_lane.h"
 

@@ -24,20 +24,19 @@ struct measure_run {
 	void *arg;
 };
 
-/* Takes samples until max_samples, until min_samples with a relative standard error of at most rse, until cap_ns of
- * wall time have passed, or until the first three are all slower than hopeless_ns (the first alone, when the first
- * execution took four times as long). Returns at least one sample. */
+/* Takes samples until max_samples, until min_samples with a relative standard error of at most rse, or until cap_ns of wall time
+ * have passed. Ends also when the first three are all slower than hopeless_ns (the first alone, when the first execution took four
+ * times as long). Returns at least one sample. */
 int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, const struct wire_measure *m,
 		    struct wire_measured *ret_measured, struct err *e);
-/* Each pair is one sample of A and one of B, in alternating order, so that drift meets both; with `unreset` one is HOT
- * and the other UNRESET. Looks at ever larger
- * numbers of pairs, from min_pairs on, and ends when the verdict is clear and the interval as narrow as requested, at
- * max_pairs, or after cap_ns (eight times as long for the second pair: the machine may be busy).
- * With fewer than min_pairs undisturbed pairs the verdict is unclear. */
+/* Each pair is one sample of A and one of B, in alternating order, so that drift meets both; with `unreset` one is HOT and the
+ * other UNRESET. Looks at ever larger numbers of pairs, from min_pairs on. Ends when the verdict is clear and the interval as
+ * narrow as requested, at max_pairs, or after cap_ns. The second pair has eight times as long: the machine may be busy. With fewer
+ * than min_pairs undisturbed pairs the verdict is unclear. */
 int measure_pair(const struct measure_run *a, const struct measure_run *b, struct gpu_monitor *monitor, const struct wire_pair *m,
 		 struct wire_paired *ret_paired, struct err *e);
-/* Executes warm and without pause, for at least min_ns between two steps of the device's energy counter (it moves every
- * 20 to 100 ms), and counts executions by their rate. Without a counter nothing is executed, and the note says why. */
+/* Executes warm and without pause, for at least min_ns between two steps of the device's energy counter (it moves every 20 to 100
+ * ms). Counts executions by their rate. Without a counter nothing is executed, and the note says why. */
 int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, const struct wire_energy *m,
 		   struct wire_energised *ret_energised, struct err *e);
 

@@ -1,9 +1,10 @@
 /* verdict: see measure.h.
  *
- * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13) of the mean without the
- * outer fifth on either side, which an interrupt or a clock step cannot move. With few samples the percentile interval
- * is too narrow: its percentiles move outwards by as much as Student's t is wider than the normal distribution
- * (Hesterberg, What Teachers Should Know about the Bootstrap, 2015, section 4.3, "expanded percentile"). */
+ * A percentile bootstrap (Efron and Tibshirani, An Introduction to the Bootstrap, 1993, ch. 13). Its mean leaves out
+ * the outer fifth on either side, so an interrupt or a clock step cannot move it. With few samples the percentile
+ * interval is too narrow: its percentiles move outwards by as much as Student's t is wider than the normal
+ * distribution. (Hesterberg, What Teachers Should Know about the Bootstrap, 2015, section 4.3, "expanded
+ * percentile"). */
 #include "backends/timing/measure.h"
 
 #include <math.h>

@@ -14,8 +14,8 @@
 
 /* --- bounds ------------------------------------------------------------------------------------------------------- */
 
-/* The distance from |x| to the next number of a floating type, and no less than its smallest normal number, below
- * which devices may flush to zero. */
+/* The distance from |x| to the next number of a floating type. At least the type's smallest normal number, below which devices may
+ * flush to zero. */
 static double spacing(enum dtype t, double x)
 {
 	double smallest = dtype_smallest_normal(t);

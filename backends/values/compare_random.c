@@ -1,6 +1,6 @@
-/* compare_random: outputs that are random numbers; see compare.h. A candidate may draw other numbers than the reference,
- * but as many must fall below any value, their mean and variance must agree, neighbours must be as unrelated, and no
- * stretch may occur twice. Each test is two-sided and errs once in 10^9 when both samples have one distribution. */
+/* compare_random: outputs that are random numbers; see compare.h. A candidate may draw other numbers than the reference, but as
+ * many must fall below any value. Mean and variance must agree, neighbours must be as unrelated, and no stretch may occur twice.
+ * Each test is two-sided and errs once in 10^9 when both samples have one distribution. */
 #include "backends/values/compare.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* fill: the values of a plan's inputs. They depend only on the seed, the buffer's name and the element's logical index,
- * so every backend, machine and plan (also with more scratch or other padding) sees the same. Called by
- * backends/worker/runs.c, and by tests that compute references. */
+/* fill: the values of a plan's inputs. They depend only on the seed, the buffer's name and the element's logical index. So every
+ * backend, machine and plan (also with more scratch or other padding) sees the same. Called by backends/worker/runs.c, and by tests
+ * that compute references. */
 #ifndef PEAKD_BACKENDS_VALUES_FILL_H
 #define PEAKD_BACKENDS_VALUES_FILL_H
 

@@ -150,8 +150,8 @@ static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 	return within(down ? range - i + shift % (range | 1) : i + shift, range);
 }
 
-/* Counted from the least number, as the seed and the array, its rows or its parts draw it: what adds, shifts or looks ahead meets
- * one array at its upper end beside another at its lower one, and what compares meets numbers that differ in one place. */
+/* Counted from the least number, as the seed and the array, its rows or its parts draw it. What adds, shifts or looks ahead meets
+ * one array at its upper end beside another at its lower one. What compares meets numbers that differ in one place. */
 static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_t i, uint64_t range)
 {
 	uint64_t shared = stream_random(stream_mix(s->seed + NEAR), 0), own = salted(s, AGAIN, i), count = s->rows * s->columns,

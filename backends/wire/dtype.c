@@ -60,7 +60,7 @@ double dtype_load(enum dtype t, const void *element)
 	return dtype_element_load(t, element);
 }
 
-/* Sign, exponent and fraction keep their places relative to each other, so a narrow number that is read as a float is
+/* Sign, exponent and fraction keep their places relative to each other. So a narrow number that is read as a float is
  * too small by a power of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest
  * exponent in both. */
 static inline float f16_load(uint16_t bits)

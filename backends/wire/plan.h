@@ -94,8 +94,8 @@ extern const struct wire_table plan_table, plan_op_tables[];
 struct plan *plan_new(void);
 void plan_free(struct plan *plan);
 /* Consistency, whatever the device: indices in range, sizes positive and without overflow, memset and copy inside their
- * buffers, tensor maps within the hardware's rules (CUDA driver API, cuTensorMapEncodeTiled), at least one launch or
- * gemm. -ERR_INPUT. */
+ * buffers, at least one launch or gemm. Tensor maps must keep the hardware's rules (CUDA driver API,
+ * cuTensorMapEncodeTiled). -ERR_INPUT. */
 int plan_check(const struct plan *plan, struct err *e);
 /* What a compiler sees of a plan that launches kernels: names, types, roles, blocks, shared memory.
  * core/workers/variant.c sends it instead of the plan, so that one answer serves all input sizes whose launches look

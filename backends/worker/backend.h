@@ -64,10 +64,9 @@ struct backend {
 	int (*compile)(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e);
 	int (*open)(uint32_t index, struct backend_device **ret_device, struct err *e);
 	void (*close)(struct backend_device *device);
-	/* Loads the binary, allocates every buffer with red zones of BACKEND_RED_ZONE bytes on both sides, encodes
-	 * tensor maps, and checks launch geometry, shared memory and arguments against the kernels. A library plan
-	 * (plan_is_library) has no binary; -ERR_UNSUPPORTED where there is no such library. Both pointers stay borrowed
-	 * until release. */
+	/* Loads the binary, allocates every buffer with red zones of BACKEND_RED_ZONE bytes on both sides, and encodes tensor maps.
+	 * Checks launch geometry, shared memory and arguments against the kernels. A library plan (plan_is_library) has no binary;
+	 * -ERR_UNSUPPORTED where there is no such library. Both pointers stay borrowed until release. */
 	int (*prepare)(struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
 		       struct backend_run **ret_run, struct err *e);
 	/* Copies between host memory and the buffer's bytes [offset, offset+bytes), which may reach into both red
@@ -116,10 +115,9 @@ struct backend {
 	/* *ret_buffer: 1 + the buffer near which something was written beyond a red zone, into memory that nobody owns; 0
 	 * none. NULL: there is no such memory. */
 	int (*strayed)(struct backend_run *run, unsigned *ret_buffer, struct err *e);
-	/* Interprets the plan on the host and looks for races, and for results that depend on memory which nobody wrote, or
-	 * (ordered) on the order of groups.
-	 * NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL none. -ERR_UNSUPPORTED when it
-	 * cannot judge this code. */
+	/* Interprets the plan on the host. Looks for races, and for results that depend on memory which nobody wrote, or (ordered)
+	 * on the order of groups. NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL none.
+	 * -ERR_UNSUPPORTED when it cannot judge this code. */
 	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
 		     const struct wire_races *asked, char **ret_finding, struct err *e);
 	/* Interprets the plan on the host and counts what its kernels do. NULL: there is no interpreter. -ERR_UNSUPPORTED when it

@@ -95,9 +95,9 @@ int runs_execute(struct runs *all, struct run *r, void *request, void *answer, s
 int runs_need_executed(struct runs *all, struct run *r, struct err *e);
 int runs_find(const struct runs *all, uint32_t number, struct run **ret_run, struct err *e);
 
-/* --- timed.c: times prepared runs so that no kernel gains by keeping results. The values of every timed execution are others than
- * those of the execution before, at other addresses, and nothing that an earlier one computed is left (backend.h). Outputs
- * of timed executions, drawn by lot, are kept until the daemon has examined them. */
+/* --- timed.c: times prepared runs so that no kernel gains by keeping results. Every timed execution has other values than the one
+ * before, at other addresses. Nothing that an earlier one computed is left (backend.h). Outputs of timed executions, drawn by lot,
+ * are kept until the daemon has examined them. */
 
 /* Requests and answers as in wire_calls. */
 int timed_measure(struct runs *all, struct run *r, void *request, void *answer, struct err *e);
