@@ -1,5 +1,5 @@
-/* advice: micro-profiling tools: rules of an expert, each a small Markdown file that says for which class of kernels it asks, when
- * it speaks, what its evidence is, two sentences of guidance, and which transformations it suggests:
+/* advice: micro-profiling tools: rules of an expert, each a small Markdown file. It says for which class of kernels it asks, when
+ * it speaks and what its evidence is. Two sentences of guidance and the transformations to try complete it:
  *
  *     ---
  *     class: memory, latency

@@ -1,6 +1,6 @@
-/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning, compiled to a small stack
- * code that is immutable and evaluated without a Lua state, millions of times a second; on ranges; and as sets of
- * values. Used by core/context/{spec,enumerate} and by core/problems.
+/* expr: the expressions of front matter: Lua 5.4's numeric expressions with Lua's meaning. They are compiled to a small immutable
+ * stack code, evaluated without a Lua state, millions of times a second. They can be evaluated on ranges, and as sets of values.
+ * Used by core/context/{spec,enumerate} and by core/problems.
  *
  * Operators, precedences and number rules are those of the Lua 5.4 reference manual, section 3.4. There are no strings,
  * tables or assignments; the functions are cdiv, min, max, floor, ceil and abs; names are resolved when the expression

@@ -321,9 +321,9 @@ static void mark_launch(struct tokens *t, size_t open)
 	}
 }
 
-/* In `launch(k, grid, block, {A, n, m = x})` the value of `n` alone does not tell that it is the input n, with its
- * declared type. So every element of a literal argument list that is a single name is rewritten on the same line:
- * `n` becomes `__arg("n",n)`. Any text is accepted, Lua or not. Owned by the caller. */
+/* In `launch(k, grid, block, {A, n, m = x})` the value of `n` does not say that it is input n of its declared type. So `n` becomes
+ * `__arg("n",n)`, on the same line, as does every element of a literal argument list that is a single name. Any text is accepted,
+ * Lua or not. Owned by the caller. */
 static char *name_arguments(const char *script)
 {
 	struct tokens t = scan(script);

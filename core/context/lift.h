@@ -1,4 +1,4 @@
-/* lift: a context that computes the same in double. Its code has `double` wherever the context has a narrower type, its arrays of
+/* lift: a context that computes the same in double. Its code has `double` wherever the context has a narrower type. Its arrays of
  * narrower floats are arrays of f64, and their values are still rounded to the declared type first. Its outputs are what judges
  * take for exact (core/judge/truth.c); host.c widens the plan that its host code records.
  *

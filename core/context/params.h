@@ -47,8 +47,8 @@ char *params_text(const struct params *p);
 /* The value alone, as params_text and `-D` write it. */
 void param_value(const struct param *p, struct buf *out);
 /* Reads "n=512 BX=16" (separated by spaces or commas, any order) for a context; the result is in the context's order.
- * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have, a
- * value that is not a number, a name that is given twice or is missing. The values need not be in the declared sets. */
+ * `complete`: every input and tuning parameter must be there. -ERR_INPUT for a name that the context does not have,
+ * that is given twice or is missing, and for a value that is no number. The values need not be in the declared sets. */
 int params_parse(const struct context *ctx, const char *text, bool complete, struct params **ret_params, struct err *e);
 
 #endif

@@ -1,9 +1,8 @@
 /* script: the sandbox around Lua; see script.h. Used by core/context/host.
  *
- * What bounds a hostile script: the parser's own limit on nesting (LUAI_MAXCCALLS), a count hook for instructions and
- * processor time, an allocator that counts live and total bytes, and C functions that charge for their loops. Lua
- * calls nothing of ours in between, so a single instruction is bounded by the largest string or table that fits into
- * SCRIPT_MEMORY_MAX. */
+ * What bounds a hostile script: the parser's own limit on nesting (LUAI_MAXCCALLS); a count hook for instructions and processor
+ * time; an allocator that counts live and total bytes; C functions that charge for their loops. Lua calls nothing of ours in
+ * between, so the largest string or table that fits into SCRIPT_MEMORY_MAX bounds a single instruction. */
 #include "core/context/script.h"
 
 #include <lauxlib.h>

@@ -1,13 +1,14 @@
-/* drain: jobs that wait for a device which this machine lacks travel to one that has it and come back as results. A job that was
- * submitted with the field `later` stays queued (engine.h); drain_export writes such jobs, with all that they need, into a folder;
- * there `peakd drain run` carries them out; drain_merge takes what came of them into the database that they are from. Called by
- * daemon/verbs/drain.c; docs/drain.md describes the whole way.
+/* drain: jobs that wait for a device which this machine lacks travel to a machine that has it, and come back as results. A job that
+ * was submitted with the field `later` stays queued (engine.h). drain_export writes such jobs, with all that they need, into a
+ * folder. There `peakd drain run` carries them out. drain_merge takes what came of them into the database that they are from.
+ * Called by daemon/verbs/drain.c; docs/drain.md describes the whole way.
  *
  * The folder ("bundle") holds a database of its own and a seal:
  *	jobs.peakdb      the jobs under their own ids, their checkpoints and all ancestors, contexts and texts by hash
  *	seal             fields: format, state (exported, running, stopped, ran), sha256 of jobs.peakdb (not while running)
+ *
  * The seal finds copies that were cut off and files that were changed by accident; it is not a signature. Rows of the two databases
- * find each other by the jobs' ids and the checkpoints' hashes, never by row numbers. */
+ * find each other by job ids and checkpoint hashes, never by row numbers. */
 #ifndef PEAKD_CORE_JOBS_DRAIN_H
 #define PEAKD_CORE_JOBS_DRAIN_H
 

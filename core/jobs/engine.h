@@ -61,10 +61,10 @@ struct engine_submission {
 	bool join;           /* a live job of the kind with the same request will do */
 	const char *trace;   /* traceparent of whoever asks (W3C Trace Context), kept as an event; NULL */
 };
-/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). With
- * `join` a live job of the kind with the same request is taken instead (`workflow` and `resume` do not count),
- * and queued again when it was interrupted; -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is
- * the caller's, *ret_fresh says whether a job was made. */
+/* Writes the job and queues it; one whose request says `later` is only written, for another machine (drain.h). With `join`, a live
+ * job of the kind with the same request is taken instead (`workflow` and `resume` do not count). It is queued again when it was
+ * interrupted. -ERR_CONFLICT when a job with another request works on the same checkpoint. *ret_id is the caller's, *ret_fresh says
+ * whether a job was made. */
 int engine_submit(struct engine *engine, struct db *db, const struct engine_submission *submission, char **ret_id, bool *ret_fresh,
 		  struct err *e);
 /* Jobs that are a part of another job have rows of their own and run on its thread. They are cancelled with it, and their progress

@@ -51,10 +51,9 @@ struct foreign_summary {
 	char *text;   /* a summary for people; free() it */
 };
 
-/* Adds all configurations of `text` as one run. `sizes` ("n=2048") names the measured input sizes when the file does
- * not and the context has several; NULL otherwise. `origin` tells people where the text comes from. Returns
- * -ERR_INPUT, and adds nothing, when the text is not such a file, shares no tuning parameter with the checkpoint, or
- * leaves the input sizes open. */
+/* Adds all configurations of `text` as one run. `sizes` ("n=2048") names the measured input sizes when the file does not and the
+ * context has several; NULL otherwise. `origin` tells people where the text comes from. Returns -ERR_INPUT, and adds nothing, when
+ * the text is no such file, shares no tuning parameter with the checkpoint, or leaves the input sizes open. */
 int foreign_take(struct db *db, int64_t checkpoint, const char *text, const char *sizes, const char *origin,
 		 struct foreign_summary *ret_summary, struct err *e);
 

@@ -1,6 +1,6 @@
-/* optimizer: the state of one optimize job, shared by its files: work_optimize (request, result, the loop and its budget),
- * optimizer_graph (rows become a graph) and optimizer_step (one decision is carried through by jobs that are parts of this one).
- * All that must survive is rows: decisions, the jobs that they name, checkpoints. */
+/* optimizer: the state of one optimize job, shared by its files. work_optimize has request, result, the loop and its budget;
+ * optimizer_graph makes rows a graph. optimizer_step carries one decision through, by jobs that are parts of this one. All that
+ * must survive is rows: decisions, the jobs that they name, checkpoints. */
 #ifndef PEAKD_CORE_JOBS_OPTIMIZER_H
 #define PEAKD_CORE_JOBS_OPTIMIZER_H
 

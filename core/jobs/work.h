@@ -1,5 +1,5 @@
-/* work: what each kind of job does. A kind is one file core/jobs/work_*.c, which holds its request and its result (a struct and a
- * layout each) and its work, and one line in work.c's table. The tools of daemon/tools make requests and show results by these
+/* work: what each kind of job does. A kind is one file core/jobs/work_*.c and one line in work.c's table. The file holds its work,
+ * its request and its result (a struct and a layout each). The tools of daemon/tools make requests and show results by these
  * layouts. */
 #ifndef PEAKD_CORE_JOBS_WORK_H
 #define PEAKD_CORE_JOBS_WORK_H
@@ -149,9 +149,9 @@ struct work_pairs_request {
 	bool missing; /* only what is not recorded yet */
 };
 
-/* Times the winner beside the baseline at its own best and as its tuning starts, and beside the parent at its best, where these are
- * known and another configuration: a few hundred milliseconds each, shown as progress. What cannot be compared stays so. Last, the
- * winner's energy is recorded where the device has a counter. Negative only when the job is cancelled. */
+/* Times the winner beside the baseline at its own best and as its tuning starts, and beside the parent at its best. Only what is
+ * known and another configuration is timed: a few hundred milliseconds each, shown as progress. What cannot be compared stays so.
+ * Last, the winner's energy is recorded where the device has a counter. Negative only when the job is cancelled. */
 int work_pairs(struct engine_job *job, const struct work_pairs_request *request, struct err *e);
 
 #endif

@@ -143,8 +143,9 @@ static void add_imported(struct engine_job *job, struct seeds *seeds, const stru
 	measurement_run_list_fini(&runs);
 }
 
-/* What was fast before is tried first: this checkpoint's and its parent's best at this size on this device, then their best at
- * other sizes, on other devices and of imported files, then the rest of the first. Validated or not: all are measured anew. */
+/* What was fast before is tried first. This checkpoint's and its parent's best at this size on this device come first. Then come
+ * their best at other sizes, on other devices and of imported files; then the rest of the first. Validated or not: all are measured
+ * anew. */
 static void find_preferred(struct engine_job *job, const struct lineage *l, const struct facts *facts, const char *sizes,
 			   struct seeds *seeds)
 {

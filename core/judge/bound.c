@@ -325,8 +325,8 @@ void bound_limits_reach(struct bound_limits *io_limits, double most)
 
 /* --- copies ---------------------------------------------------------------------------------------------------------------- */
 
-/* Whether truth and baseline agree in every bit of all elements, which therefore were not rounded, though many have all the bits
- * that their type holds. Sums of a few random numbers do so by chance; of so many elements one does not. */
+/* Whether truth and baseline agree in every bit of all elements, though many have all the bits that their type holds. Such elements
+ * were not rounded: sums of a few random numbers agree by chance, but of so many elements one does not. */
 static bool is_copied(const struct making *m)
 {
 	enum { LEAST = 128 };

@@ -5,9 +5,10 @@
 
 #include "core/context/context.h"
 
-/* The context with delays of up to 8 microseconds per warp, of other lengths in every run: at the start of every kernel, around
- * __syncthreads() and its kin (cooperative groups end there, too), and around assembly that names a barrier or a wait. Barriers
- * in assembly of included headers (libcu++) stay as they are. *ret_unfit (free()) instead: why this context has none. */
+/* The context with delays of up to 8 microseconds per warp, of other lengths in every run. They stand at the start of every kernel
+ * and around __syncthreads() and its kin (cooperative groups end there, too). They also stand around assembly that names a barrier
+ * or a wait. Barriers in assembly of included headers (libcu++) stay as they are. *ret_unfit (free()) instead: why this context has
+ * none. */
 int delays_insert(const struct context *ctx, struct context **ret_ctx, char **ret_unfit, struct err *e);
 
 #endif

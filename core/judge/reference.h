@@ -1,5 +1,5 @@
-/* reference: the right outputs. For one baseline, input size and secret seed, the outputs of the baseline (or of its `reference`
- * block) are computed in a process of their own and kept, together with a bound for every element. check.c reads them; suite.c and
+/* reference: the right outputs. The outputs of the baseline (or of its `reference` block) are computed for one input size and
+ * secret seed. That happens in a process of its own; they are kept, with a bound for every element. check.c reads them; suite.c and
  * validate.c have them computed ahead. */
 #ifndef PEAKD_CORE_JUDGE_REFERENCE_H
 #define PEAKD_CORE_JUDGE_REFERENCE_H

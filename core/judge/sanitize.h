@@ -1,9 +1,10 @@
-/* sanitize: NVIDIA's compute-sanitizer in front of a device worker finds what no comparison of outputs can show: reads and writes
- * out of bounds, data races, uninitialised reads, barriers that not all threads reach. Called for the validate tool's `sanitizer`.
+/* sanitize: NVIDIA's compute-sanitizer in front of a device worker finds what no comparison of outputs can show. It sees reads and
+ * writes out of bounds, data races, uninitialised reads, and barriers that not all threads reach. Called for the validate tool's
+ * `sanitizer`.
  *
  * The tool is only a launcher prefix: the worker behind it prepares and executes a few configurations of the smallest input size,
- * ends by itself, and the tool's log file says what it saw (its documentation: docs.nvidia.com/compute-sanitizer, "Compute
- * Sanitizer CLI"). Kernels are compiled with line information, so that findings name lines of the context's regions. */
+ * and ends by itself. The tool's log file says what it saw (docs.nvidia.com/compute-sanitizer, "Compute Sanitizer CLI"). Kernels
+ * are compiled with line information, so that findings name lines of the context's regions. */
 #ifndef PEAKD_CORE_JUDGE_SANITIZE_H
 #define PEAKD_CORE_JUDGE_SANITIZE_H
 

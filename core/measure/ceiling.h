@@ -1,5 +1,5 @@
-/* ceiling: the speeds that a device really reaches, measured once with the backend's own kernels and kept as facts of the device
- * ("ceiling.f32" in FLOP/s, "ceiling.copy" in bytes per second, "ceiling.launch" in launches per second). They serve for
+/* ceiling: the speeds that a device really reaches, measured once with the backend's own kernels. They are kept as facts of the
+ * device: "ceiling.f32" in FLOP/s, "ceiling.copy" in bytes per second, "ceiling.launch" in launches per second. They serve for
  * percentages only. Called for the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_CEILING_H
 #define PEAKD_CORE_MEASURE_CEILING_H

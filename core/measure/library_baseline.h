@@ -1,4 +1,4 @@
-/* library_baseline: what `library:` of a context names, computed by the vendor's library from the same inputs, checked as any
+/* library_baseline: what `library:` of a context names, computed by the vendor's library from the same inputs. It is checked as any
  * candidate is, and timed alternately with a variant. Called by tune_finalists.c and profile.c. */
 #ifndef PEAKD_CORE_MEASURE_LIBRARY_BASELINE_H
 #define PEAKD_CORE_MEASURE_LIBRARY_BASELINE_H

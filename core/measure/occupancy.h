@@ -27,10 +27,10 @@ struct occupancy {
 	double tail;         /* places for blocks that stay empty in the last of them, 0…1; NAN not known */
 };
 
-/* False when this device's limits or the registers are not known: always for HLSL, and for architectures that are not in the
- * table. Of equal limits the first in the order above is named. Not counted: named barriers, clusters, AMD's scalar
- * registers (more than 96 of them can cost a wave or two), and that a driver may give the caches more of the memory that they
- * share with shared memory. waves and tail suppose that all blocks take equally long. */
+/* False when this device's limits or the registers are not known: always for HLSL, and for architectures that are not in the table.
+ * Of equal limits the first in the order above is named. Not counted: named barriers, clusters, and AMD's scalar registers (more
+ * than 96 of them can cost a wave or two). Nor is it counted that a driver may give the caches more of the memory that they share
+ * with shared memory. waves and tail suppose that all blocks take equally long. */
 bool occupancy_of(const struct facts *facts, const struct occupancy_use *use, struct occupancy *ret_occupancy);
 
 #endif

@@ -1,6 +1,6 @@
 /* profile: one configuration of a checkpoint, measured: cold and warm time, energy, clocks, shares of the device's measured
- * ceilings and of the vendor's library, what the compiler says of registers and memory, what limits it and what to try. Called for
- * the profile tool. */
+ * ceilings and of the vendor's library. It says also what the compiler tells of registers and memory, what limits the kernel and
+ * what to try. Called for the profile tool. */
 #ifndef PEAKD_CORE_MEASURE_PROFILE_H
 #define PEAKD_CORE_MEASURE_PROFILE_H
 

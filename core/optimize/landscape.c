@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-/* How good plans and guidance are. Chosen, not measured: a plan's expectation is off by a factor of 1.35 either way, guidance names
- * one of three ideas at random and prefers the best of them, and what failed can be mended in three of five cases. */
+/* How good plans and guidance are. Chosen, not measured. A plan's expectation is off by a factor of 1.35 either way. Guidance names
+ * one of three ideas at random and prefers the best of them. What failed can be mended in three of five cases. */
 enum { PLANS = 5, DECOYS = 5, MADE = 14 };
 #define PLAN_ERROR 0.3
 #define PLAN_WIDTH 0.15

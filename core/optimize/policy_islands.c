@@ -1,5 +1,5 @@
-/* policy_islands: after PIKE (arXiv 2511.16964): islands take turns, each improves its own best, code that failed is mended before
- * anything else, and now and then an island learns from another one's best. */
+/* policy_islands: after PIKE (arXiv 2511.16964): islands take turns, and each improves its own best. Code that failed is mended
+ * before anything else, and now and then an island learns from another one's best. */
 #include "core/optimize/policy.h"
 
 #include <math.h>

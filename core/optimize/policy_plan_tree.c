@@ -1,6 +1,5 @@
-/* policy_plan_tree: K-Search (arXiv 2602.19128): plans live apart from code. A plan that was made for a checkpoint stays open
- * for everything that grew out of it, a bad implementation does not kill it, and the model revises the plans when the code has
- * changed. */
+/* policy_plan_tree: K-Search (arXiv 2602.19128): plans live apart from code. A plan that was made for a checkpoint stays open for
+ * everything that grew out of it; a bad implementation does not kill it. The model revises the plans when the code has changed. */
 #include "core/optimize/policy.h"
 
 #include <math.h>

@@ -35,7 +35,7 @@ void draft_fini(struct draft *d);
 
 /* --- a draft whose questions a model answers -------------------------------------------------------------------------------- */
 
-/* The model sees the file, the draft and its questions, and answers with declared lines, which are taken exactly as if a person had
+/* The model sees the file, the draft and its questions. It answers with declared lines, which are taken exactly as if a person had
  * typed them. An answer that cannot be used, or leaves questions open, goes back to the model twice at most. */
 enum { DRAFT_ASK_TURNS = 3 };
 

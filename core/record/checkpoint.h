@@ -7,8 +7,9 @@
  *	parent HASH\n          (one line per parent: its checkpoint hash, sorted)
  *	by NAME\n              (the transformation's name; "edit", "root" … for what has no file)
  *	text HASH\n            (of the transformation's text, or of the free text; left out when there is none)
- * so the same step from the same parents with the same outcome is the same checkpoint in every database, and
- * databases merge. Adding one that exists returns the existing row. */
+ *
+ * So the same step from the same parents with the same outcome is the same checkpoint in every database, and databases merge.
+ * Adding one that exists returns the existing row. */
 #ifndef PEAKD_CORE_RECORD_CHECKPOINT_H
 #define PEAKD_CORE_RECORD_CHECKPOINT_H
 
@@ -48,9 +49,9 @@ struct checkpoint_list {
 /* "draft", "accepted", "failed". Static storage. */
 const char *checkpoint_status_name(enum checkpoint_status status);
 
-/* Stores `canonical` (the context's canonical text) and a row made of *c, of which kernel, backend, parents, by, text,
- * domain, status and note are read and borrowed. *ret_id is its number. Returns 1 when it was new, 0 when the same
- * checkpoint existed (that row is kept as it is). ERR_NOT_FOUND: a parent, or the blob of text, does not exist. */
+/* Stores `canonical` (the context's canonical text) and a row made of *c. Of *c, kernel, backend, parents, by, text, domain, status
+ * and note are read and borrowed. *ret_id is its number. Returns 1 when it was new, 0 when the same checkpoint existed (that row is
+ * kept as it is). ERR_NOT_FOUND: a parent, or the blob of text, does not exist. */
 int checkpoint_add(struct db *db, const struct checkpoint *c, const char *canonical, int64_t *ret_id, struct err *e);
 /* Reads one; checkpoint_fini it. ERR_NOT_FOUND. Names are resolved by workflow_resolve. */
 int checkpoint_get(struct db *db, int64_t id, struct checkpoint *ret_checkpoint, struct err *e);

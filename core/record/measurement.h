@@ -1,8 +1,8 @@
-/* measurement: how fast a checkpoint ran, one row per attempt to time one configuration, and the tune runs that group
- * them. A time is quotable only through `validation`, a passed row for the same checkpoint, device and parameters: a
- * trigger refuses a reference to any other row, and the queries for the best look only at times whose validation
- * passed, whose checkpoint was not refuted and whose tuning parameters never failed on that device, at whatever size
- * (measurement_proven in schema/0003-proven.sql), unless told otherwise. Written by eval/tune. */
+/* measurement: how fast a checkpoint ran, one row per attempt to time one configuration, and the tune runs that group them. A time
+ * is quotable only through `validation`, a passed row for the same checkpoint, device and parameters: a trigger refuses a reference
+ * to any other row. Queries for the best, unless told otherwise, take only times whose validation passed and whose checkpoint was
+ * not refuted. Their tuning parameters must never have failed on that device, at whatever size (measurement_proven in
+ * schema/0003-proven.sql). Written by eval/tune. */
 #ifndef PEAKD_CORE_RECORD_MEASUREMENT_H
 #define PEAKD_CORE_RECORD_MEASUREMENT_H
 

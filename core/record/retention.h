@@ -1,7 +1,8 @@
 /* retention: what a database forgets, and when. Called by `peakd vacuum`; docs/database.md states the policy for users.
  *
- * Never deleted: checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live job leads to, with
- * all their ancestors, validations, measurements, comparisons and metrics, and the exchanges with models that made them. */
+ * Never deleted: checkpoints that a workflow, a move of its head, a tag, a half-done transformation or a live job leads to. With
+ * them stay all their ancestors, validations, measurements, comparisons and metrics, and the exchanges with models that made
+ * them. */
 #ifndef PEAKD_CORE_RECORD_RETENTION_H
 #define PEAKD_CORE_RECORD_RETENTION_H
 

@@ -1,16 +1,15 @@
-/* store: the database of a daemon. One `struct store` per process holds the path, the parsed statements, the pool of
- * handles and the bell of the job events; a `struct db` is one SQLite connection that a thread takes, uses and gives
- * back. Every other file of core/record takes a `struct db *` first. The daemon opens the store once; job threads and
- * tools take a handle each.
+/* store: the database of a daemon. One `struct store` per process holds the path, the parsed statements, the pool of handles and
+ * the bell of the job events. A `struct db` is one SQLite connection that a thread takes, uses and gives back. Every other file of
+ * core/record takes a `struct db *` first. The daemon opens the store once; job threads and tools take a handle each.
  *
- * Durability. The database is in WAL mode with synchronous=FULL: each commit is on the disk before it is reported, so
- * neither a SIGKILL nor a power cut loses a committed checkpoint. NORMAL would be faster per commit and survives a kill
- * as well, but a power cut could take the last commits back, and an exchange with a model costs money and minutes.
- * (Measured on a virtual disk: 1.5 ms a commit with FULL, 0.03 ms with NORMAL: beside a compilation both are nothing.)
- * Whoever writes much (tune) puts its rows into one transaction instead, which costs one sync for all of them.
+ * Durability. The database is in WAL mode with synchronous=FULL: each commit is on the disk before it is reported, so neither a
+ * SIGKILL nor a power cut loses a committed checkpoint. NORMAL would be faster per commit and survives a kill as well, but a power
+ * cut could take the last commits back. An exchange with a model costs money and minutes. (Measured on a virtual disk: 1.5 ms a
+ * commit with FULL, 0.03 ms with NORMAL: beside a compilation both are nothing.) Whoever writes much (tune) puts its rows into one
+ * transaction instead, which costs one sync for all of them.
  *
  * Identity. Contexts, texts and binaries are blobs named by their SHA-256, and a checkpoint's hash is made of hashes
- * (checkpoint.h), so nothing that matters is named by a row number alone and two databases can be merged.
+ * (checkpoint.h). So nothing that matters is named by a row number alone, and two databases can be merged.
  *
  * Usage:
  *	struct db *db;

@@ -1,9 +1,9 @@
-/* fits: whether a transformation fits a context and a device: the conditions of its front matter's `fits:`, its backends, what must
- * have been applied before, what it requires of the device, and that the parameters it adds and drops can be added and dropped.
- * Called by transform.c before anything is applied, and by library_offers.
+/* fits: whether a transformation fits a context and a device. Looked at are its backends, the conditions of its front matter's
+ * `fits:`, what must have been applied before, and what it requires of the device. The parameters that it adds and drops must be
+ * such as can be added and dropped. Called by transform.c before anything is applied, and by library_offers.
  *
- * A condition is `has NAME, …` (inputs, constants, tuning parameters or kernels of these names) or an expression of the front
- * matter's language over the words of fits_words; docs/transformations.md lists both. */
+ * A condition is `has NAME, …` (inputs, constants, tuning parameters or kernels of these names) or an expression. Expressions are
+ * of the front matter's language, over the words of fits_words. docs/transformations.md lists both. */
 #ifndef PEAKD_CORE_TRANSFORM_FITS_H
 #define PEAKD_CORE_TRANSFORM_FITS_H
 

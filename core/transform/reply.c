@@ -1,5 +1,5 @@
-/* reply: see reply.h. Formats and their failures: models answer with whole files best, and the ways in which they
- * fail are few, so each has its own name and its own sentence back to the model. */
+/* reply: see reply.h. Models answer with whole files best. The ways in which they fail are few, so each has its own name and its
+ * own sentence back to the model. */
 #include "core/transform/reply.h"
 
 #include <ctype.h>

@@ -1,8 +1,7 @@
-/* insight: see insight.h. The importance of a parameter is the share of the variance over the valid space that it
- * explains alone, and that of a pair is what it explains beyond its two parameters: functional ANOVA (Hutter, Hoos,
- * Leyton-Brown, "An efficient approach for assessing hyperparameter importance", ICML 2014). Averages over valid
- * points replace the paper's closed-form marginals, because constraints tie parameters to each other. The model is
- * core/search/trees over the logarithms of the times. */
+/* insight: see insight.h. The importance of a parameter is the share of the variance over the valid space that it explains alone.
+ * That of a pair is what it explains beyond its two parameters. This is functional ANOVA (Hutter, Hoos, Leyton-Brown, "An efficient
+ * approach for assessing hyperparameter importance", ICML 2014). Averages over valid points replace the paper's closed-form
+ * marginals, because constraints tie parameters to each other. The model is core/search/trees over the logarithms of the times. */
 #include "core/tune/insight.h"
 
 #include <ctype.h>

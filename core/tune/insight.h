@@ -1,6 +1,6 @@
-/* insight: reports what the newest tune of a checkpoint shows beyond its winner: the fastest configurations with
- * their spread, failures by reason, the share of the space that was tried, which parameters matter alone and
- * together, and whether more budget is likely to pay. Called by daemon/tools/part. */
+/* insight: reports what the newest tune of a checkpoint shows beyond its winner. That is the fastest configurations
+ * with their spread, failures by reason, and the share of the space that was tried. It also says which parameters
+ * matter alone and together, and whether more budget is likely to pay. Called by daemon/tools/part. */
 #ifndef PEAKD_CORE_TUNE_INSIGHT_H
 #define PEAKD_CORE_TUNE_INSIGHT_H
 

@@ -26,10 +26,10 @@ struct objective_metrics {
 	int64_t registers, shared, spill; /* shared and spill in bytes; -1: unknown */
 };
 
-/* `text` is "time" (also NULL and ""), "energy", "edp" (energy × time), or an expression over time (seconds), energy
- * (joules), power (watts), registers, shared, spill (bytes) and the context's sizes and tuning parameters. The
- * context must outlive the objective. Returns -ERR_INPUT for an expression that does not parse, -ERR_UNSUPPORTED
- * when it needs energy and the device cannot measure it. */
+/* `text` is "time" (also NULL and ""), "energy", "edp" (energy × time), or an expression. Its words are time (seconds), energy
+ * (joules), power (watts), registers, shared, spill (bytes) and the context's sizes and tuning parameters. The context must outlive
+ * the objective. Returns -ERR_INPUT for an expression that does not parse, -ERR_UNSUPPORTED when it needs energy and the device
+ * cannot measure it. */
 int objective_new(const char *text, const struct context *ctx, const struct facts *facts, struct objective **ret_objective,
 		  struct err *e);
 void objective_free(struct objective *o);

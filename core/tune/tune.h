@@ -29,8 +29,8 @@ struct tune_request {
 	size_t prefer_count;
 	unsigned finalists; /* validated and timed again at the end, at most TUNE_TOP; 0: 3 */
 	bool warm;          /* time with warm caches */
-	bool resume; /* continues an earlier run of the same settings, whichever job began it, and answers from the record where a
-		      * run with another budget has a figure that may be quoted */
+	bool resume; /* continues an earlier run of the same settings, whichever job began it; answers from the record where a run
+		      * with another budget has a figure that may be quoted */
 	double give_up; /* a configuration whose first samples are this many times slower than the best is not timed further;
 			 * 0: 1.6 */
 };

@@ -1,6 +1,6 @@
 /* tune_lanes: the sides of a search that work at the same time; see tuner.h. Compile lanes ask the search for points and build
  * them; device lanes, one thread per device, check and time what is built, and hand it to the thread that records. Both queues are
- * bounded, so that no side runs far ahead, no device waits for the database, and several GPUs of a host share one tune. */
+ * bounded, so that no side runs far ahead and no device waits for the database. Several GPUs of a host share one tune. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* tune_pairwise: pairwise timing at the end of a tune: finalists that stand close together, and the winner against the vendor's
  * library; see tuner.h. Only alternating pairs tell apart what differs by less than the device drifts. Both sides are checked
- * before and after, so what the pairs say of each is a figure as good as the one that it had, and takes its place in the record:
- * whoever asks for the fastest later gets the winner of the pairs. */
+ * before and after. So what the pairs say of each is a figure as good as the one that it had, and takes its place in the record.
+ * Whoever asks for the fastest later gets the winner of the pairs. */
 #include <math.h>
 #include <string.h>
 
@@ -176,9 +176,9 @@ int tune_pairwise(struct tuner *u, struct err *e)
 		return 0;
 	while (rc == 0 && i < result->top_count && top[i].value < top[0].value * CLOSE)
 		rc = compare_with_first(u, i, &i, e);
-	/* The device may have become slower or faster between two comparisons. One that lost, and has a better figure than the
-	 * first by now, is timed once more, so that the answer is what the record has. Where that does not settle, figures decide,
-	 * here as there. */
+	/* The device may have become slower or faster between two comparisons. One that lost, but has a better figure than the
+	 * first by now, is timed once more. So the answer is what the record has. Where that does not settle, figures decide, here
+	 * as there. */
 	for (size_t more = result->top_count; rc == 0 && more > 0 && (i = least(result)) > 0; more--)
 		rc = compare_with_first(u, i, &i, e);
 	return rc;

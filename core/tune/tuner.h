@@ -1,6 +1,6 @@
-/* tuner: one tune while it runs: the state that tune.c (the search), tune_lanes.c (its threads), tune_record.c (rows and
- * values), tune_resume.c (after an interruption), tune_finalists.c and tune_pairwise.c (the end) share, and what each does for
- * the others. */
+/* tuner: one tune while it runs: the state that its files share, and what each does for the others. They are tune.c (the search),
+ * tune_lanes.c (its threads), tune_record.c (rows and values), tune_resume.c (after an interruption), tune_finalists.c and
+ * tune_pairwise.c (the end). */
 #ifndef PEAKD_CORE_TUNE_TUNER_H
 #define PEAKD_CORE_TUNE_TUNER_H
 
@@ -112,7 +112,7 @@ struct params *tune_try_params(const struct tune_request *q, const struct params
 void tune_tried_free(struct tune_tried *t);
 
 /* Starts one lane per compile worker and one per device of u->q; both are borrowed until tune_lanes_free, and the search is the
- * lanes'. The first device's lane uses u->device, gives it back and takes it again between turns, so it is NULL at the end when
+ * lanes'. The first device's lane uses u->device, gives it back and takes it again between turns. So it is NULL at the end when
  * that was cut short. Each point is built once, so the devices are of one kind. */
 int tune_lanes_new(struct tuner *u, struct search *search, struct tune_lanes **ret_lanes, struct err *e);
 /* The next tried point; NULL when there is nothing more. wait false: NULL also when there is none now. */
@@ -177,9 +177,9 @@ int tune_finalists_finish(struct tuner *u, struct err *e);
 
 /* --- tune_pairwise.c --- */
 
-/* Finalists that stand within a few percent of the first are timed against it in alternating pairs, and have the pairs' figures
- * from then on, in result.top (in no order) and in the record. One that turns out wrong is removed from it. Time at one size only.
- */
+/* Finalists that stand within a few percent of the first are timed against it in alternating pairs. From then on they have the
+ * pairs' figures, in result.top (in no order) and in the record. One that turns out wrong is removed from it. Time at one size
+ * only. */
 int tune_pairwise(struct tuner *u, struct err *e);
 /* For a context that names a library: times the winner against it and fills result.library, which also tells why there is no
  * figure. */

@@ -14,8 +14,8 @@
 
 enum { CHILD_WORDS_MAX = 400 };
 
-/* Starts argv[0] (searched in $PATH when it has no slash) with these three descriptors and no others, in a process group of its
- * own, with default signal handling and child_environment(). Returns 0 and *ret_pid, or an errno. */
+/* Starts argv[0] (searched in $PATH when it has no slash) with these three descriptors and no others. It gets a process group of
+ * its own, default signal handling and child_environment(). Returns 0 and *ret_pid, or an errno. */
 int child_start(char *const *argv, int in, int out, int complaints, pid_t *ret_pid);
 /* What a program reads from descriptor 0, a file in memory that it may also open as /dev/stdin. */
 struct child_input {

@@ -1,9 +1,9 @@
 /* device_lock: one process at a time uses a device, on the whole machine: two daemons that time kernels on one GPU would disturb
  * each other unnoticed. pool.c takes the lock with each lease.
  *
- * The lock is the name of an abstract Unix socket, which Linux lets one process bind. Such a name has no file, so neither a user, a
- * umask, a TMPDIR nor a private /tmp or /dev/shm (systemd, Slurm) hides it or forbids it, and the kernel gives it up when its
- * holder dies, however that happens. It belongs to the network name space: a container shares it with --network=host. */
+ * The lock is the name of an abstract Unix socket, which Linux lets one process bind. Such a name has no file. So neither a user, a
+ * umask, a TMPDIR nor a private /tmp or /dev/shm (systemd, Slurm) hides it or forbids it. The kernel gives it up when its holder
+ * dies, however that happens. It belongs to the network name space: a container shares it with --network=host. */
 #ifndef PEAKD_CORE_WORKERS_DEVICE_LOCK_H
 #define PEAKD_CORE_WORKERS_DEVICE_LOCK_H
 

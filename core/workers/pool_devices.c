@@ -210,7 +210,7 @@ static bool names_architecture(const char *id)
 /* --- other machines --------------------------------------------------------------------------------------------------------- */
 
 /* What a device of another machine is called here. Its code is compiled on this machine, so the compiler is this machine's. The
- * same software device of another machine is another one; and which one a batch system lends is known only during the lease, so its
+ * same software device of another machine is another one. Which one a batch system lends is known only during the lease; so its
  * devices count as one, unless they are CPUs of different models. */
 static void adopt(struct pool *pool, const struct remote *remote, struct facts *f)
 {

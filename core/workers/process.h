@@ -64,8 +64,8 @@ int process_start(struct process *p, struct starter *starter, const char *const 
 /* Waits for its hello, which may take seconds behind a launcher. A failure ends the process. interrupted: as in a request. */
 int process_greet(struct process *p, const atomic_bool *interrupted, struct err *e);
 /* One request, one answer. Any failure but the worker's own WIRE_FAILED ends the process. -ERR_CRASH when the worker died of a
- * fault of its own, -ERR_IO when it was killed from outside (by an administrator, or by the kernel for lack of memory) or died
- * under a limit of its memory. */
+ * fault of its own. -ERR_IO when it was killed from outside (by an administrator, or by the kernel for lack of memory) or died
+ * under a memory limit. */
 int process_call(struct process *p, const struct process_request *request, uint8_t **ret_body, size_t *ret_len, struct err *e);
 /* Lets an idle process end by itself (it does when its wire closes), so that a tool around it can write its findings; kills it
  * after PROCESS_RETIRE_NS. Harmless without a process. */

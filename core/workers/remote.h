@@ -3,8 +3,9 @@
  *
  * A remote is what the operator names: `ssh:HOST`, `slurm:partition=h200,gres=gpu:1`, `kubectl:POD`, each perhaps with a name of
  * its own in front (`lab=ssh:HOST`). Its devices are called REMOTE/DEVICE, as in `ssh:HOST/cuda:0`. While one is leased, a hold
- * exists there: a process behind the launcher that has brought peakd along, keeps the lock of the device, is the allocation where
- * the launcher makes one, and answers whether the machine still lives. Workers start behind the same launcher, beside the hold. */
+ * exists there: a process behind the launcher that has brought peakd along. It keeps the lock of the device, is the allocation
+ * where the launcher makes one, and answers whether the machine still lives. Workers start behind the same launcher, beside the
+ * hold. */
 #ifndef PEAKD_CORE_WORKERS_REMOTE_H
 #define PEAKD_CORE_WORKERS_REMOTE_H
 

@@ -30,7 +30,7 @@
 enum { SAID_MAX = 64 << 10 };
 
 /* Runs behind any shell: no single quotes, no newline. No database is looked for there, since $HOME may be unset. $1: the bundle's
- * hash, $2: its bytes, $3: the lock. What arrives is used only if its hash is right, and appears under its name at once, so that
+ * hash, $2: its bytes, $3: the lock. What arrives is used only if its hash is right. It appears under its name in one step, so that
  * two copies at the same time do no harm. */
 static const char hold_script[] =
 	"d=\"${XDG_CACHE_HOME:-$HOME/.cache}/peakd/$1\"; if [ -x \"$d/peakd\" ]; then echo \"peakd have ${SLURM_JOB_ID-}\"; else "
