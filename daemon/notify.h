@@ -1,5 +1,5 @@
-/* notify: from rows back to clients. Core appends events and rings a bell. One thread reads the new rows, sends progress to the
- * calls that wait for jobs, answers a call when its job or its waiting time ends, and tells subscribers what changed. No thread
+/* notify: from rows back to clients. Core appends events and rings a bell. One thread reads the new rows and sends progress to the
+ * calls that wait for jobs. It answers a call when its job or its waiting time ends, and tells subscribers what changed. No thread
  * waits per call. */
 #ifndef PEAKD_DAEMON_NOTIFY_H
 #define PEAKD_DAEMON_NOTIFY_H

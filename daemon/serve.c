@@ -395,8 +395,8 @@ static bool take_signal(struct serve *s)
 	return false;
 }
 
-/* The watchdog is told that all is well only after idle_since has taken the locks of clients, jobs and calls, and if HTTP's thread
- * has done something since the last time: a daemon in a deadlock is restarted. */
+/* The watchdog is told that all is well on two conditions. idle_since has taken the locks of clients, jobs and calls, and HTTP's
+ * thread has done something since the last time. So a daemon in a deadlock is restarted. */
 static void serve_until_told(struct serve *s)
 {
 	struct pollfd fd = { .fd = s->signals, .events = POLLIN };

@@ -1,13 +1,13 @@
-/* http_connections: how many connections there may be, which has to go when there are too many, and a thread that sees
- * what libmicrohttpd does not; see http_inner.h.
+/* http_connections: how many connections there may be, and which has to go when there are too many. A thread sees what
+ * libmicrohttpd does not; see http_inner.h.
  *
  * libmicrohttpd ends a connection on which nothing happens, but a byte now and then keeps it, and beyond its limit it
  * answers nobody. So a connection that has sent no whole request for too long is ended here. One beyond the limit takes
  * the place of the longest idle: who opens thousands, or sends a header byte a minute, keeps nobody out. When all are busy
  * it gets 503.
  *
- * libmicrohttpd does not look at suspended connections either. The watching thread sleeps in epoll until a client that
- * waits for its answer hangs up, and now and then sends comments on quiet streams and ends what was idle for too long. */
+ * libmicrohttpd does not look at suspended connections either. The watching thread sleeps in epoll until a client that waits for
+ * its answer hangs up. Now and then it sends comments on quiet streams and ends what was idle for too long. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* http_replay: what a legacy session's streams sent, kept until it is known to have arrived; see http_inner.h.
  *
- * A channel is one logical stream: number 0 is the session's own (GET), each request has another. It writes to the
- * exchange that carries it at present, if any, and numbers what it sends "CHANNEL-EVENT", so that Last-Event-ID says where
- * a client stopped. The session holds its channels; one whose answer has arrived is dropped. Calls send from any thread. */
+ * A channel is one logical stream: number 0 is the session's own (GET), each request has another. It writes to the exchange that
+ * carries it at present, if any. It numbers what it sends "CHANNEL-EVENT", so that Last-Event-ID says where a client stopped. The
+ * session holds its channels; one whose answer has arrived is dropped. Calls send from any thread. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* pace: bounds on time that a loaded machine does not break. A test that says "within a second" means a machine that has a second
- * to give: how much slower than itself it is at the moment is measured beside what is bounded, as the time that some work takes by
- * the clock over the processor time that it uses, and the bound is longer by as much. On an idle machine the bound is what it says.
+ * to give: how much slower than itself it is at the moment is measured beside what is bounded. The measure is the clock's time for
+ * some work over the processor time that it uses, and the bound is longer by as much. On an idle machine the bound is what it says.
  *
  *	struct pace p = pace_begin();
  *	cancel();

@@ -1,5 +1,5 @@
-/* check: what can be known to be wrong with a request before a job is made of it, so that the mistake is answered at once and
- * leaves no failed job. Declared in tools.h; called by tools_start. */
+/* check: what can be known to be wrong with a request before a job is made of it. So the mistake is answered at once and leaves no
+ * failed job. Declared in tools.h; called by tools_start. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -42,8 +42,8 @@ static void parts_fini(struct parts *p)
 	free(p->unchecked);
 }
 
-/* The device that is asked for, or the context's first one. Where that is not the measured one, host code runs for an architecture
- * and must not ask for the device's facts, which would give another plan than the validated one. */
+/* The device that is asked for, or the context's first one. Where that is not the measured one, host code runs for an architecture.
+ * It must not ask for the device's facts, which would give another plan than the validated one. */
 static int find_device(struct mcp_call *call, struct db *db, const struct lineage *l, struct parts *p, struct err *e)
 {
 	const char *in_address = mcp_call_variable(call, "device"), *sizes = tools_text(call, "sizes");

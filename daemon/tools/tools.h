@@ -67,7 +67,7 @@ const struct mcp_done *tools_knowledge_show(struct mcp_call *call);
  * request is the call's arguments, `at` resolved into "checkpoint" and "workflow" ("" when `at` is no workflow's plain name). */
 const struct mcp_done *tools_start(struct mcp_call *call, const char *kind);
 /* A page of a long text: from character offset `from` (argument, default 0), at most `limit` bytes (argument, default
- * TOOLS_TEXT_MAX), ending at a line's end where there is one, with a note behind it when more follows. free(). */
+ * TOOLS_TEXT_MAX). It ends at a line's end where there is one, with a note behind it when more follows. free(). */
 char *tools_page(const struct mcp_call *call, const char *text);
 /* Whether a comparison is with PyTorch, which runs the reference. */
 int tools_beside_pytorch(const struct mcp_call *call);

@@ -1,5 +1,5 @@
 /* call: verbs that are calls of MCP tools. A tool's input schema, which is compiled in, gives the verb's options, their types and
- * their help, so that the shell can do what MCP can. main.c completes each verb before it parses; verbs call tools with it. */
+ * their help. So the shell can do what MCP can. main.c completes each verb before it parses; verbs call tools with it. */
 #ifndef PEAKD_DAEMON_VERBS_CALL_H
 #define PEAKD_DAEMON_VERBS_CALL_H
 

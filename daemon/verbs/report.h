@@ -46,9 +46,10 @@ struct report {
 
 void report_fini(struct report *r);
 struct report_step *report_add(struct report *r, const char *name);
-/* Prints one table a size, as wide as a terminal: step, median time, GFLOP/s, GB/s, speed-up over the baseline at its best, over
- * the baseline's starting parameters and over the previous step, percent of the library's speed where the context names a library,
- * configuration, validation. Speed-ups were timed in pairs; "unclear" where they say little, "-" where there were none. */
+/* Prints one table a size, as wide as a terminal. Columns: step, median time, GFLOP/s, GB/s; speed-up over the baseline at its
+ * best, over the baseline's starting parameters and over the previous step; percent of the library's speed where the context names
+ * a library; configuration, validation. Speed-ups were timed in pairs; "unclear" where they say little, "-" where there were
+ * none. */
 void report_tables(const struct report *r, FILE *out);
 /* Prints "peakd: STEM: N.N× over baseline (N.N× over its starting parameters), N checkpoints, all validated"; over several sizes a
  * speed-up is their geometric mean. */

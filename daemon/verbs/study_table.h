@@ -9,10 +9,9 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* The figures of a list of rows: {rows: [the row and its counts], pooled: {counts of all}}. Counts are tries (those that were
- * judged), right (accepted, and no answer needed a repair), the first trouble of the others (malformed, compile, wrong, crash,
- * narrow), what became of them (repaired, given_up), unjudged, sums (asked to tokens_cached), and the interval of right (low and
- * high). */
+/* The figures of a list of rows: {rows: [the row and its counts], pooled: {counts of all}}. Counts: tries (those that were judged);
+ * right (accepted, and no answer needed a repair); the first trouble of the others (malformed, compile, wrong, crash, narrow); what
+ * became of them (repaired, given_up); unjudged; sums (asked to tokens_cached); the interval of right (low and high). */
 json_t *study_table_json(const json_t *rows);
 /* Wilson's score interval at 95 % of `right` out of `tries` (E. B. Wilson, J. Am. Stat. Assoc. 22, 1927); 0 and 1 without tries. */
 void study_table_interval(size_t right, size_t tries, double *ret_low, double *ret_high);

@@ -10,8 +10,8 @@
 /* Calls of tools (verbs.c, verbs_workflow.c, edit.c). */
 extern const struct verb verbs_tune, verbs_validate, verbs_transform, verbs_transform_begin, verbs_transform_submit,
 	verbs_transformations, verbs_compare, verbs_profile, verbs_devices, verbs_jobs, verbs_draft, verbs_workflow, edit_verb;
-/* A search and what explains it (optimize.c), scripts of many calls (run.c, study.c), texts of the daemon (knowledge.c), and verbs
- * without a daemon (drain.c, selftest.c, vacuum.c, backup.c, trajectories.c, lint.c, stop.c). */
+/* A search and what explains it (optimize.c), scripts of many calls (run.c, study.c), and texts of the daemon (knowledge.c). Verbs
+ * without a daemon: drain.c, selftest.c, vacuum.c, backup.c, trajectories.c, lint.c, stop.c. */
 extern const struct verb optimize_verb, import_verb, bench_verb, run_verb, study_verb, knowledge_verb, trajectories_verb,
 	drain_verb, selftest_verb, vacuum_verb, backup_verb, backup_check_verb, lint_verb, stop_verb, plot_verb;
 

@@ -1,4 +1,4 @@
-/* A kernel context from an unknown source: an accepted context is rendered and parsed to the same text and hash again, its space is
+/* A kernel context from an unknown source. An accepted context is rendered and parsed to the same text and hash again. Its space is
  * enumerated without a device, and its host code runs at one point. */
 #include "backends/wire/plan.h"
 #include "core/context/context.h"

@@ -1,6 +1,6 @@
-/* Quick tools, which run on the thread that read the request: they overtake what waits for the pool, and when a hundred and
- * more connections become ready while one of them runs, all are answered (libmicrohttpd 0.9.75 by itself waits for ever
- * when they are exactly 128). */
+/* Quick tools, which run on the thread that read the request: they overtake what waits for the pool. When a hundred and more
+ * connections become ready while one of them runs, all are answered. (libmicrohttpd 0.9.75 by itself waits for ever when they are
+ * exactly 128.) */
 #include <signal.h>
 #include <stdatomic.h>
 

@@ -1,6 +1,5 @@
-/* image: a CUDA binary made by hand, for tests that shall not depend on a compiler: kernel "kern" with parameters of
- * 8, 4 and 128 bytes, 168 registers, 500 bytes of static shared memory, launch bounds of 128 threads and clusters of
- * {2, 1, 1}. */
+/* image: a CUDA binary made by hand, for tests that shall not depend on a compiler. Kernel "kern" has parameters of 8, 4 and 128
+ * bytes, 168 registers and 500 bytes of static shared memory. Its launch bounds are 128 threads, its clusters {2, 1, 1}. */
 #ifndef PEAKD_TESTS_BACKENDS_CUDA_IMAGE_H
 #define PEAKD_TESTS_BACKENDS_CUDA_IMAGE_H
 

@@ -1,6 +1,6 @@
-/* The sandbox with NVIDIA's driver: real device workers in the sandbox open the device, run and time kernels, and
- * survive or crash in order when device code prints, traps, allocates, recurses or reads wild addresses. Needs an
- * NVIDIA GPU; skipped, with the reason, without one. */
+/* The sandbox with NVIDIA's driver: real device workers in the sandbox open the device, run and time kernels. They survive or crash
+ * in order when device code prints, traps, allocates, recurses or reads wild addresses. Needs an NVIDIA GPU; skipped, with the
+ * reason, without one. */
 #include "backends/sandbox/sandbox.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 
 enum { N = 1 << 16, SEEN = 8, BLOCKS = 4096 };
 
-/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark (neither
- * ours, nor zeros, which some drivers leave) in shared memory, inout, and the mark of this one. */
+/* As in tests/backends/worker/test_timed.c. seen: the output, the scratch, threads that found another execution's mark in shared
+ * memory, inout, and the mark of this one. Neither our own patterns nor zeros, which some drivers leave there, are such marks. */
 static const char peek[] =
 	"extern \"C\" __global__ void peek(const unsigned *A, float *X, unsigned *C, unsigned *S, unsigned *seen)\n"
 	"{\n"

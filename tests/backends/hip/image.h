@@ -1,6 +1,6 @@
-/* image: an AMD code object made by hand, for tests that shall not depend on a compiler: kernel "kern" with
- * parameters of 8 and 4 bytes (and two hidden ones), 40 vector, 8 accumulation and 30 scalar registers, 500 bytes of
- * LDS, 16 bytes of scratch, launch bounds of 128 threads, wave64. */
+/* image: an AMD code object made by hand, for tests that shall not depend on a compiler. Kernel "kern" has parameters of 8 and 4
+ * bytes (and two hidden ones). It has 40 vector, 8 accumulation and 30 scalar registers, 500 bytes of LDS, 16 bytes of scratch,
+ * launch bounds of 128 threads, and wave64. */
 #ifndef PEAKD_TESTS_BACKENDS_HIP_IMAGE_H
 #define PEAKD_TESTS_BACKENDS_HIP_IMAGE_H
 

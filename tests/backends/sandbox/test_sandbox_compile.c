@@ -1,5 +1,5 @@
-/* backends/sandbox with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it, and
- * the compilers still do their work there. With the sandbox off the same code does leak, so that the test can fail. */
+/* backends/sandbox with compilers: whatever code names a file of the machine, neither a message nor a binary has a word of it. The
+ * compilers still do their work there. With the sandbox off the same code does leak, so that the test can fail. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-/* core/jobs/work: jobs from request to result on the device of this machine: contexts of several shapes are validated and tuned,
- * compile-only devices are called what they are, a transformation's file is read once, and a cancel is answered within a second
+/* core/jobs/work: jobs from request to result on the device of this machine. Contexts of several shapes are validated and tuned,
+ * and compile-only devices are called what they are. A transformation's file is read once, and a cancel is answered within a second
  * wherever it comes. */
 #include "core/jobs/work.h"
 

@@ -1,5 +1,5 @@
-/* Energy through the jobs, by a worker with a made-up counter: joules stand beside the time that a tune found, a tune for energy
- * finds another winner, and a compare job by energy says less, and whether times match. */
+/* Energy through the jobs, by a worker with a made-up counter: joules stand beside the time that a tune found. A tune for energy
+ * finds another winner. A compare job by energy says less, and whether times match. */
 #include "core/jobs/work.h"
 
 #include "base/clock.h"

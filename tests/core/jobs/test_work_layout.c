@@ -1,5 +1,5 @@
 /* core/jobs/work: the layouts of requests and results agree with the tools: every argument that a tool's schema allows is a field
- * of its job's request, no field says two things, and what a job writes is read back. */
+ * of its job's request. No field says two things, and what a job writes is read back. */
 #include "core/jobs/work.h"
 
 #include "base/mem.h"

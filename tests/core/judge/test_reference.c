@@ -1,4 +1,4 @@
-/* core/judge/reference: what is computed ahead is found when it is needed, nothing is computed while the process is held, and no
+/* core/judge/reference: what is computed ahead is found when it is needed. Nothing is computed while the process is held, and no
  * more is computed ahead than can be kept. */
 #include "core/judge/reference.h"
 

@@ -7,8 +7,8 @@
 #include "core/record/metric.h"
 #include "core/sample.h"
 
-/* X=1 takes 500 W and X=2 450 W (10 % less in the same time), X=3 the same but 3 % longer, X=4 as X=1 with 20 % noise, X=5 has no
- * counter. */
+/* X=1 takes 500 W, and X=2 450 W (10 % less in the same time). X=3 is as X=1, but takes 3 % longer. X=4 is as X=1 with 20 % noise.
+ * X=5 has no counter. */
 static int x_of(const char *defines)
 {
 	const char *at = strstr(defines, "X=");

@@ -1,5 +1,5 @@
 /* test_export: a context becomes a library that a C compiler builds without a toolkit. The library runs here against a fake driver
- * that prints what it is asked for (fake_driver.h), so every launch, its arguments and the refusals are checked without a GPU. */
+ * that prints what it is asked for (fake_driver.h). So every launch, its arguments and the refusals are checked without a GPU. */
 #include "core/problems/export.h"
 
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
-/* power: a disk that loses its power. A SQLite VFS that notes every write, sync, creation and deletion on its way to the real file
- * system, and what can be on the disk after a power cut at any of these steps: all that was synced, and of the rest anything, in
- * any order. A write that was not synced may be there in part, by sectors, or as garbage within its own bytes (SQLite relies on its
- * neighbours, see sqlite.org/psow.html). A file that was created or deleted is so for sure only after its folder was synced. */
+/* power: a disk that loses its power. A SQLite VFS notes every write, sync, creation and deletion on its way to the real file
+ * system. It gives what can be on the disk after a power cut at any of these steps: all that was synced, and of the rest anything,
+ * in any order. A write that was not synced may be there in part, by sectors, or as garbage within its own bytes. Its neighbours
+ * stay whole: SQLite relies on that (sqlite.org/psow.html). A file that was created or deleted is so for sure only after its folder
+ * was synced. */
 #ifndef PEAKD_TESTS_CORE_RECORD_POWER_H
 #define PEAKD_TESTS_CORE_RECORD_POWER_H
 

@@ -1,5 +1,5 @@
 /* core/record: killing the process at any instant loses no committed checkpoint. `test_kill N` kills N times. A child commits
- * checkpoints as the daemon does (checkpoint, evidence, head of the workflow and event in one transaction) and prints the number of
+ * checkpoints as the daemon does: checkpoint, evidence, head of the workflow and event in one transaction. It prints the number of
  * each after its commit; it is killed at a random moment; whatever it printed must be there, whole. */
 #include <signal.h>
 #include <sys/wait.h>

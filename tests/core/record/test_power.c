@@ -1,6 +1,6 @@
 /* core/record: a power cut at any step loses no checkpoint that was said to be committed, and leaves a sound database. A writer
- * commits checkpoints on a disk that notes each step (power.h), from the first migration on, over checkpoints of the WAL, a close
- * and a second start. Then the disk is looked at as it may be after a cut before this or that step. */
+ * commits checkpoints on a disk that notes each step (power.h). Its steps go from the first migration on, over checkpoints of the
+ * WAL, a close and a second start. Then the disk is looked at as it may be after a cut before this or that step. */
 #include "base/hash.h"
 #include "core/record/job.h"
 #include "fixture.h"

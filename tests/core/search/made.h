@@ -1,7 +1,7 @@
 /* made: invented spaces in the shapes of real ones: tiles with occupancy and whole waves, modes with parameters of
- * their own, many small flags, scrambled axes, hidden failures, noise, alignment, a needle in a plain; and, with
- * strong interactions, models of a stencil, a matrix product, a dedispersion and a convolution, parameters that only
- * pay together, and rough tables. */
+ * their own, many small flags, scrambled axes, hidden failures, noise, alignment; a needle in a plain. With strong
+ * interactions there are models of a stencil, a matrix product, a dedispersion and a convolution. There are parameters
+ * that only pay together, and rough tables, too. */
 #ifndef PEAKD_TESTS_CORE_SEARCH_MADE_H
 #define PEAKD_TESTS_CORE_SEARCH_MADE_H
 

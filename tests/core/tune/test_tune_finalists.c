@@ -26,8 +26,8 @@ static int x_of(const char *defines)
 	return at ? atoi(at + 2) : 0;
 }
 
-/* TWO_SIZES: the first takes 2 and 1 ms, those that come next are 5 % faster at what is worst, the others twice as fast at one size
- * and twice as slow at the other. */
+/* TWO_SIZES: the first takes 2 and 1 ms. Those that come next are 5 % faster at what is worst. The others are twice as fast at one
+ * size and twice as slow at the other. */
 static uint64_t time_at(int x, bool large)
 {
 	if (x == 1)
@@ -38,9 +38,9 @@ static uint64_t time_at(int x, bool large)
 }
 
 /* Alone: 1 is fastest, 2 is 1 % slower, 3 10 %, the others 30 %, and from SLOW_FROM on three times. CLOSE_TOGETHER: the search sees
- * 1 to CLOSE rise by a thousandth each, but CLOSE_BEST is fastest, and all are 10 % faster when timed as a quoted figure is (their
+ * 1 to CLOSE rise by a thousandth each, but CLOSE_BEST is fastest. All are 10 % faster when timed as a quoted figure is (their
  * caches are cold in another way). FEW_CLOSE: as many of them as are validated anyway. DRIFTS: three are within a percent, the
- * first is the fastest of each pair, and the device grows slower by 2 % with each of the first three pairs; DRIFTS_ON: with each
+ * first is the fastest of each pair. The device grows slower by 2 % with each of the first three pairs; DRIFTS_ON: with each
  * pair. */
 static uint64_t time_of(const char *defines, enum fake_timing how)
 {

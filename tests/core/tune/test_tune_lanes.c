@@ -1,6 +1,6 @@
 /* core/tune/tune on one device and on two of them, by a worker without compiler and device: a device on which no worker can be
- * started any more is left, what it was given goes to the other one, and where there is no other the tune ends with that instead of
- * calling all configurations wrong. */
+ * started any more is left, and what it was given goes to the other one. Where there is no other the tune ends with that, instead
+ * of calling all configurations wrong. */
 #include "core/tune/tune.h"
 
 #include <stddef.h>

@@ -45,7 +45,7 @@ static void wait_until(bool (*holds)(unsigned number), unsigned number)
 	}
 }
 
-/* Compilers of the round behind the next one wait for the device, which has to go on with what is compiled while none of them ends.
+/* Compilers of the round behind the next one wait for the device. It has to go on with what is compiled while none of them ends.
  * Before its first configuration it needs a compiler itself, for the reference. */
 static bool device_came_along(unsigned number)
 {

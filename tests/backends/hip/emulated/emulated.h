@@ -1,14 +1,14 @@
-/* emulated: a stand-in for the HIP runtime that executes gfx90a code objects on the CPU: the machine code that AMD's
- * own compiler made, instruction by instruction, 64 lanes a wave. For tests only: it shows that kernels, launches and
- * arguments are right, and nothing about time. PEAKD_HIP_RUNTIME names the built library; its device calls itself
- * "emulated gfx90a" and gives no times.
+/* emulated: a stand-in for the HIP runtime that executes gfx90a code objects on the CPU. It takes the machine code that AMD's own
+ * compiler made, instruction by instruction, 64 lanes a wave. For tests only: it shows that kernels, launches and arguments are
+ * right, and nothing about time. PEAKD_HIP_RUNTIME names the built library; its device calls itself "emulated gfx90a" and gives no
+ * times.
  *
  * runtime.c has the functions that peakd calls; image.c loads a code object; decode.c and text.c turn comgr's
  * disassembly into ops; dispatch.c runs blocks of waves; memory.c knows what may be touched; the other files are the
  * instructions, one file a kind.
  *
- * Sources: AMD's "CDNA2" instruction set architecture reference guide (instructions, registers), LLVM's "User Guide for
- * AMDGPU Backend" (kernel descriptor, initial register state, code object metadata), comgr's reference manual.
+ * Sources: AMD's "CDNA2" instruction set architecture reference guide (instructions, registers); LLVM's "User Guide for AMDGPU
+ * Backend" (kernel descriptor, initial register state, code object metadata); comgr's reference manual.
  *
  * Differences from hardware, on purpose: blocks run one after another (a kernel that waits for another block hangs
  * here too often); rcp, rsq, sqrt, exp, log, sin and cos are rounded correctly; accesses outside of a block's LDS
