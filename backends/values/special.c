@@ -192,7 +192,7 @@ static void special_places(const struct stream *s, uint64_t first, double *v, si
 	}
 }
 
-static double other_constant(const struct stream *s, uint64_t i, double declared)
+static double other_constant(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	const struct plan_buffer *b = s->buffer;
 	if (b->fill == PLAN_IOTA) {
@@ -201,6 +201,8 @@ static double other_constant(const struct stream *s, uint64_t i, double declared
 	}
 	uint64_t x = salted(s, AGAIN, i);
 	double v = dtype_is_float(b->type) ? declared + stream_unit(x) - 0.5 : (double)(x >> 63);
+	if (values == PLAN_MIXED_CONSTANTS && dtype_is_float(b->type) && x % 4 == 0)
+		v = 1 - declared;
 	v = is_inside(b, v) ? v : 2 * declared - v; /* the other side may be inside */
 	return is_inside(b, v) ? v : declared;
 }
@@ -246,17 +248,20 @@ static double on_grid(const struct stream *s, uint64_t i, double declared)
 	return is_inside(b, v) ? v : declared;
 }
 
-/* A value of PLAN_HALVES. One of four is a prime or 1 over a power of two, so that x, 8x and 10x are often integers or halves. No
- * number is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. The others have eleven bits. */
-static double few_bits(const struct stream *s, uint64_t i, double declared)
+/* A value of PLAN_HALVES or PLAN_QUARTERS. One of four is a prime or 1 over a power of two, so x, 8x and 10x are often
+ * integers or halves. No number is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. PLAN_QUARTERS
+ * has no multiples of 31 and 127 either, by which quantization divides the largest value. The others have eleven bits. */
+static double few_bits(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	static const unsigned char primes[] = { 1, 1, 1, 17, 19, 23, 29, 31 };
 	const struct plan_buffer *b = s->buffer;
 	uint64_t drawn = salted(s, AGAIN, i), odd = drawn >> 8 & 2047;
 	bool has_sign = b->fill == PLAN_NORMAL || b->lo < 0;
-	while (odd % 2 == 0 || odd % 3 == 0 || odd % 7 == 0)
+	bool quarters = values == PLAN_QUARTERS;
+	while (odd % 2 == 0 || odd % 3 == 0 || odd % 7 == 0 || (quarters && (odd % 31 == 0 || odd % 127 == 0)))
 		odd++;
-	double v = drawn & 3 ? (double)(int64_t)odd * 0x1p-9 : primes[drawn >> 8 & 7] * power(-(int)(drawn >> 16 & 7));
+	double v = drawn & 3 ? (double)(int64_t)odd * 0x1p-9
+			     : primes[quarters ? (drawn >> 8) % 7 : drawn >> 8 & 7] * power(-(int)(drawn >> 16 & 7));
 	if (has_sign && drawn & 4)
 		v = -v;
 	for (int k = 0; k < 16 && !is_inside(b, v); k++)
@@ -345,6 +350,36 @@ static double in_run(const struct stream *s, enum plan_values values, uint64_t i
 	return !infinite ? v : salted(s, SIGN, group) % 4 ? -large : large;
 }
 
+/* One element of the kinds whose elements need nothing but their place. */
+static double element(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	switch (values) {
+	case PLAN_EXACT: return exact(s, i, 4, v);
+	case PLAN_EXACT_SMALL: return exact(s, i, 2, v);
+	case PLAN_WIDE: return s->buffer->fill == PLAN_SORTED ? wide_sorted(s, v) : wide(s, i, v);
+	case PLAN_ZERO_ROWS:
+	case PLAN_MIXED_ZEROS:
+	case PLAN_ALONE: return with_zeros(s, values, i, v);
+	case PLAN_INFINITE_ROWS:
+	case PLAN_FINITE_ROWS:
+	case PLAN_NAN_ROWS: return in_large_row(s, values, i, v);
+	case PLAN_LARGER:
+	case PLAN_SMALLER:
+	case PLAN_EXTREME:
+	case PLAN_HUGE:
+	case PLAN_TINY:
+	case PLAN_SMALL: return scaled(s, values, i, v);
+	case PLAN_OTHER_CONSTANTS: return other_constant(s, values, i, v);
+	case PLAN_MIXED_CONSTANTS: return is_kept(s, i) ? v : other_constant(s, values, i, v);
+	case PLAN_HIGH_END:
+	case PLAN_LOW_END: return at_end(s, values == PLAN_HIGH_END, i, v);
+	case PLAN_COINCIDING: return on_grid(s, i, v);
+	case PLAN_HALVES:
+	case PLAN_QUARTERS: return few_bits(s, values, i, v);
+	default: return v;
+	}
+}
+
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -364,19 +399,10 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	else if (values != PLAN_TIES && values != PLAN_NEAR_TIES)
 		stream_declared(s, first, v, n);
 	switch (values) {
-	case PLAN_EXACT:
-	case PLAN_EXACT_SMALL:
-		for (size_t i = 0; i < n; i++)
-			v[i] = exact(s, first + i, values == PLAN_EXACT ? 4 : 2, v[i]);
-		break;
 	case PLAN_OFFSET:
 	case PLAN_FAR:
 		for (size_t i = 0; i < n; i++)
 			v[i] += is_inside(b, v[i] + offset) ? offset : 0;
-		break;
-	case PLAN_WIDE:
-		for (size_t i = 0; i < n; i++)
-			v[i] = b->fill == PLAN_SORTED ? wide_sorted(s, v[i]) : wide(s, first + i, v[i]);
 		break;
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;
 	case PLAN_SPECIAL_HIGH:
@@ -387,22 +413,10 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			v[i] = huge_in_place(s, values, first + i, v[i]);
 		break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
-	case PLAN_ZERO_ROWS:
-	case PLAN_MIXED_ZEROS:
-	case PLAN_ALONE:
-		for (size_t i = 0; i < n; i++)
-			v[i] = with_zeros(s, values, first + i, v[i]);
-		break;
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS:
 		for (size_t i = 0; i < n && special_takes(s); i++)
 			v[i] = in_run(s, values, first + i, v[i]);
-		break;
-	case PLAN_INFINITE_ROWS:
-	case PLAN_FINITE_ROWS:
-	case PLAN_NAN_ROWS:
-		for (size_t i = 0; i < n; i++)
-			v[i] = in_large_row(s, values, first + i, v[i]);
 		break;
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES:
@@ -410,42 +424,9 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 			if (!in_order(s, values, first + i, &v[i]))
 				stream_declared(s, tied(s, first + i), &v[i], 1);
 		break;
-	case PLAN_LARGER:
-	case PLAN_SMALLER:
-	case PLAN_EXTREME:
-	case PLAN_HUGE:
-	case PLAN_TINY:
-	case PLAN_SMALL:
+	default:
 		for (size_t i = 0; i < n; i++)
-			v[i] = scaled(s, values, first + i, v[i]);
-		break;
-	case PLAN_OTHER_CONSTANTS:
-	case PLAN_MIXED_CONSTANTS:
-		for (size_t i = 0; i < n; i++)
-			if (values == PLAN_OTHER_CONSTANTS || !is_kept(s, first + i))
-				v[i] = other_constant(s, first + i, v[i]);
-		break;
-	case PLAN_HIGH_END:
-	case PLAN_LOW_END:
-		for (size_t i = 0; i < n; i++)
-			v[i] = at_end(s, values == PLAN_HIGH_END, first + i, v[i]);
-		break;
-	case PLAN_COINCIDING:
-		for (size_t i = 0; i < n; i++)
-			v[i] = on_grid(s, first + i, v[i]);
-		break;
-	case PLAN_HALVES:
-		for (size_t i = 0; i < n; i++)
-			v[i] = few_bits(s, first + i, v[i]);
-		break;
-	case PLAN_DECLARED:
-	case PLAN_INTEGERS:
-	case PLAN_FEW:
-	case PLAN_NUMBERS:
-	case PLAN_CHAINS:
-	case PLAN_ENDS:
-	case PLAN_MIXED_ENDS:
-	case PLAN_VALUES: break;
+			v[i] = element(s, values, first + i, v[i]);
 	}
 }
 

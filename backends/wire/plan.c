@@ -73,7 +73,8 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_ENDS:
 	case PLAN_MIXED_ENDS:
 	case PLAN_NUMBERS: return !floats && varies;
-	case PLAN_HALVES: return floats && varies;
+	case PLAN_HALVES:
+	case PLAN_QUARTERS: return floats && varies;
 	case PLAN_CHAINS:
 	case PLAN_FEW: return !floats && (varies || sorted);
 	case PLAN_EXTREME:

@@ -74,11 +74,12 @@ enum plan_values {
 	PLAN_MIXED_ZEROS, /* as PLAN_ZERO_ROWS, but other rows have zeros among their values; integers of a
 			   * small range come in runs of each; of probabilities one has nearly all */
 	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
-	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay */
+	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay, and some others change places */
 	PLAN_MIXED_ENDS,      /* as PLAN_ENDS, but in one seed of four each array is equal throughout, or nearly */
 	PLAN_RUNS,            /* floats: rows and runs of infinities, in the arrays that special_takes chooses */
 	PLAN_FINITE_RUNS,     /* the same runs, of large numbers instead */
 	PLAN_NAN_ROWS,        /* the rows of PLAN_INFINITE_ROWS, of NaN instead */
+	PLAN_QUARTERS,        /* as PLAN_HALVES, but no multiples of 31 and 127 */
 	PLAN_VALUES,          /* their number */
 };
 

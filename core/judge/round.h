@@ -41,7 +41,7 @@ static inline bool round_is_far(enum plan_values v)
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
 static inline bool round_is_unmoved(enum plan_values v)
 {
-	return v == PLAN_HALVES;
+	return v == PLAN_QUARTERS;
 }
 
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */

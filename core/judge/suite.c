@@ -86,7 +86,7 @@ static const struct step steps[] = {
 	{ .name = "on few integers that differ little", .values = PLAN_FEW },
 	{ .name = "on squares, powers and Fibonacci numbers", .values = PLAN_NUMBERS },
 	{ .name = "on integers that count up or are shifted", .values = PLAN_CHAINS },
-	{ .name = "on halves and quarters", .values = PLAN_HALVES },
+	{ .name = "on halves and quarters", .values = PLAN_QUARTERS },
 	{ .name = CHECK_AS_LEFT,
 	  .extra = true,
 	  .timed_before = true,

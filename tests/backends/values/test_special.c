@@ -430,8 +430,10 @@ static void test_other_constants(void)
 	free(v);
 	v = values_of(&b, PLAN_MIXED_CONSTANTS);
 	int ones = between(v, N, 1, 1);
-	ok(between(v, N, 0.5, 1.5) == N && ones > N / 3 && ones < N * 2 / 3 && v[0] == 1 && v[N - 1] == 1,
+	int zeros = between(v, N, 0, 0);
+	ok(between(v, N, 0.5, 1.5) + zeros == N && ones > N / 3 && ones < N * 2 / 3 && v[0] == 1 && v[N - 1] == 1,
 	   "or half of them do (%d do not)", ones);
+	ok(zeros > N / 16 && zeros < N / 4, "and some become zero (%d)", zeros);
 	free(v);
 	b.role = PLAN_INOUT;
 	v = values_of(&b, PLAN_OTHER_CONSTANTS);
