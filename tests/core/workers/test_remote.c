@@ -89,7 +89,7 @@ static void permission(void)
 	is_int(remotes_find(NULL, "ssh:gpu1/cuda:0", &r, &e), -ERR_INPUT, "without an operator's word no other machine is used");
 	is_int(remotes_find(some, "ssh:gpu1/cuda:0", &r, &e), 0, "a machine may be named by what stands behind its name");
 	is_int(remotes_find(some, "ssh:gpu2/cuda:0", &r, &e), -ERR_INPUT, "no other one may be");
-	has_str(e.text, "(lab)", "the refusal lists those that may be named");
+	has_str(e.text, "(allowed: lab)", "the refusal lists those that may be named");
 	is_int(remotes_find(all, "ssh:gpu2/cuda:0", &r, &e), 0, "'any' lets clients name machines");
 	is_int(remotes_find(all, "ssh:gpu2/cuda:1", &again, &e), 0, "and again");
 	ok(r == again, "each is kept once");
