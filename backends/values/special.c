@@ -282,18 +282,19 @@ static bool has_labels(const struct stream *s, double *ret_range)
 static double with_zeros(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	uint64_t row = i / row_length(s), at = i / HOLES, count = s->rows * s->columns, shared = stream_mix(s->seed + HOLE);
-	uint64_t drawn = row & 1 ? stream_random(shared, at) : salted(s, HOLE, at), kind = stream_random(shared, ~row) % 4;
-	bool kept = drawn % HOLES == i % HOLES || kind < 2 || (kind == 2 && drawn >> (HOLES + i % HOLES) & 1);
 	double range;
 	if (values == PLAN_ALONE)
 		return !dtype_is_float(s->buffer->type) && s->buffer->closed && isfinite(s->buffer->least) ? s->buffer->least : 0;
+	bool chosen = is_chosen(s, ZERO, row);
 	if (values == PLAN_ZERO_ROWS)
-		return is_chosen(s, ZERO, row) ? 0 : declared;
-	if (has_labels(s, &range) && !(s->rows > 1 && is_chosen(s, ZERO, row) && is_inside(s->buffer, 0))) {
+		return chosen ? 0 : declared;
+	if (has_labels(s, &range) && !(s->rows > 1 && chosen && is_inside(s->buffer, 0))) {
 		double part = (double)(int64_t)((i + s->key % count) % count) / (double)(int64_t)count;
 		return s->buffer->least + __builtin_floor(part * range);
 	}
-	return (is_chosen(s, ZERO, row) || !kept) && is_inside(s->buffer, 0) ? 0 : declared;
+	uint64_t drawn = row & 1 ? stream_random(shared, at) : salted(s, HOLE, at), kind = stream_random(shared, ~row) % 4;
+	bool kept = drawn % HOLES == i % HOLES || kind < 2 || (kind == 2 && drawn >> (HOLES + i % HOLES) & 1);
+	return (chosen || !kept) && is_inside(s->buffer, 0) ? 0 : declared;
 }
 
 /* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */
@@ -415,8 +416,9 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS:
-		for (size_t i = 0; i < n && special_takes(s); i++)
-			v[i] = in_run(s, values, first + i, v[i]);
+		if (special_takes(s))
+			for (size_t i = 0; i < n; i++)
+				v[i] = in_run(s, values, first + i, v[i]);
 		break;
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES:

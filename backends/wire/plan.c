@@ -35,7 +35,7 @@ uint64_t plan_buffer_logical(const struct plan_buffer *b)
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 {
 	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
-	bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
+	bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL, has_zero = !b->closed || (b->least <= 0 && b->most >= 0);
 	double first;
 	switch (values) {
 	case PLAN_DECLARED:
@@ -62,11 +62,9 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
 	case PLAN_SPARSE: return varies;
-	case PLAN_ZERO_ROWS: return varies && !(b->closed && !(b->least <= 0 && b->most >= 0));
-	case PLAN_MIXED_ZEROS:
-		return likely || (varies && (!b->closed || (b->least <= 0 && b->most >= 0) ||
-					     (!floats && isfinite(b->least) && isfinite(b->most))));
-	case PLAN_ALONE: return varies && (!b->closed || (b->least <= 0 && b->most >= 0) || (!floats && isfinite(b->least)));
+	case PLAN_ZERO_ROWS: return varies && has_zero;
+	case PLAN_MIXED_ZEROS: return likely || (varies && (has_zero || (!floats && isfinite(b->least) && isfinite(b->most))));
+	case PLAN_ALONE: return varies && (has_zero || (!floats && isfinite(b->least)));
 	case PLAN_TIES:
 	case PLAN_NEAR_TIES: return varies || sorted;
 	case PLAN_INTEGERS:

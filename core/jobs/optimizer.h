@@ -32,6 +32,7 @@ struct optimizer_line {
 	struct lineage l;
 	char **offers; /* names */
 	size_t offer_count;
+	char *offered; /* Markdown: a line for each, with its summary; NULL: none */
 };
 
 struct optimizer {

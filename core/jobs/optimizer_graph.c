@@ -152,9 +152,14 @@ static void set_profile(struct optimizer *o, int node, const char *job)
 static void read_offers(const struct optimizer *o, struct optimizer_line *line)
 {
 	struct library_offers offers;
+	struct buf text = BUF_INIT;
 	library_offers(o->w->library, line->l.ctx, &o->facts, (const char *const *)line->l.applied, line->l.applied_count, &offers);
-	for (size_t i = 0; i < offers.offered; i++)
-		*MEM_PUSH(line->offers, line->offer_count) = mem_str(offers.at[i].t->name);
+	for (size_t i = 0; i < offers.offered; i++) {
+		const struct transformation *t = offers.at[i].t;
+		*MEM_PUSH(line->offers, line->offer_count) = mem_str(t->name);
+		buf_addf(&text, "- %s: %s\n", t->name, t->summary);
+	}
+	line->offered = buf_steal(&text);
 	library_offers_fini(&offers);
 }
 
@@ -238,6 +243,7 @@ void optimizer_graph_fini(struct optimizer *o)
 	for (size_t i = 0; i < o->line_count; i++) {
 		lineage_fini(&o->lines[i].l);
 		mem_free_texts(o->lines[i].offers, o->lines[i].offer_count);
+		free(o->lines[i].offered);
 	}
 	free(o->lines);
 }

@@ -336,18 +336,6 @@ static int experiment(struct optimizer *o, struct decision *d, struct err *e)
 
 /* --- words ------------------------------------------------------------------------------------------------------------------ */
 
-/* A line for each transformation that may be tried here; NULL: there is none. free(). */
-static char *list_offers(const struct optimizer *o, const struct lineage *l)
-{
-	struct buf text = BUF_INIT;
-	struct library_offers offers;
-	library_offers(o->w->library, l->ctx, &o->facts, (const char *const *)l->applied, l->applied_count, &offers);
-	for (size_t i = 0; i < offers.offered; i++)
-		buf_addf(&text, "- %s: %s\n", offers.at[i].t->name, offers.at[i].t->summary);
-	library_offers_fini(&offers);
-	return buf_steal(&text);
-}
-
 static int question(struct optimizer *o, struct decision *d, struct err *e)
 {
 	int node = graph_find(&o->graph, d->checkpoint), other = d->reference ? graph_find(&o->graph, d->reference) : -1;
@@ -358,14 +346,13 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	/* Both are there: the graph was made of them. */
 	const struct lineage *l = &o->lines[node].l, *reference = other >= 0 ? &o->lines[other].l : NULL;
 	const struct work_known known = { .l = l, .facts = &o->facts, .without = o->q->without };
-	char *offers = list_offers(o, l);
 	int rc = work_known_text(o->w, o->job->db, &known, &profiled, &why);
 	const struct question_about about = { .ctx = l->ctx,
 					      .reference = reference ? reference->ctx : NULL,
 					      .facts = &o->facts,
 					      .profile = profiled,
 					      .findings = findings,
-					      .offers = offers };
+					      .offers = o->lines[node].offered };
 	question_plans(&prompt, &about);
 	const struct work_question q = { .model = o->q->model,
 					 .name = QUESTION_PLANS,
@@ -384,7 +371,6 @@ static int question(struct optimizer *o, struct decision *d, struct err *e)
 	else
 		rc = 0;
 	prompt_fini(&prompt);
-	free(offers);
 	free(findings);
 	free(profiled);
 	free(answer);

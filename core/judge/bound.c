@@ -93,7 +93,7 @@ void bound_add_moved(const struct bound_output *o, const void *perturbed)
 	parallel_for(o->n, move_part, &m);
 }
 
-/* Integers move as well: how NaN is converted and compared is nobody's promise. A single flag does not: nothing would judge it. */
+/* Integers move as well: how NaN is converted and compared is not specified. A single flag does not: nothing would judge it. */
 static void absorb(const struct bound_output *o, const void *other, float (*how)(double y, double other, float moved))
 {
 	bool whole = !dtype_is_float(o->truth_type), flag = whole && o->n == 1 && dtype_load(o->truth_type, o->truth) <= 1;

@@ -118,6 +118,7 @@ static const struct spec_array *array_of(const struct spec *spec, const char *na
 	return NULL;
 }
 
+/* The largest of the smallest normal numbers of its floating inputs, below which devices may flush to zero; 0: it has none. */
 static double flushed_inputs(const struct spec *spec)
 {
 	double most = 0;
@@ -258,17 +259,21 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 	return rc;
 }
 
+/* One more truth, from other inputs. */
+static int run_other(struct making *m, struct trial *t, const struct trial_input *input, enum wire_truth_step step, struct err *e)
+{
+	int rc = execute(m, t, input, NULL, e);
+	return rc < 0 ? rc : add_perturbed(m, t, step, e);
+}
+
 /* The truths from perturbed inputs. */
 static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 {
 	struct trial_input input = input_of(m);
 	int rc = 0;
 	input.amplitude = m->amplitude;
-	for (input.perturbation = 1; rc == 0 && !oracle_moves(m) && input.perturbation <= PERTURBATIONS; input.perturbation++) {
-		rc = execute(m, t, &input, NULL, e);
-		if (rc == 0)
-			rc = add_perturbed(m, t, WIRE_TRUTH_MOVED, e);
-	}
+	for (input.perturbation = 1; rc == 0 && !oracle_moves(m) && input.perturbation <= PERTURBATIONS; input.perturbation++)
+		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
 	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
 				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS },
 				      of_runs[] = { PLAN_FINITE_RUNS, PLAN_RUNS };
@@ -280,16 +285,10 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 	input = input_of(m);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		input.values = others[i];
-		rc = execute(m, t, &input, NULL, e);
-		if (rc == 0)
-			rc = add_perturbed(m, t, WIRE_TRUTH_ABSORBED, e);
+		rc = run_other(m, t, &input, WIRE_TRUTH_ABSORBED, e);
 	}
 	input.values = PLAN_NAN_ROWS;
-	if (rc == 0 && own == PLAN_INFINITE_ROWS)
-		rc = execute(m, t, &input, NULL, e);
-	if (rc == 0 && own == PLAN_INFINITE_ROWS)
-		rc = add_perturbed(m, t, WIRE_TRUTH_DECIDED, e);
-	return rc;
+	return rc == 0 && own == PLAN_INFINITE_ROWS ? run_other(m, t, &input, WIRE_TRUTH_DECIDED, e) : rc;
 }
 
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
@@ -302,7 +301,7 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if ((b->role != PLAN_IN && b->role != PLAN_INOUT) || !dtype_is_float(b->type))
+		if (!plan_is_input(b) || !dtype_is_float(b->type))
 			continue;
 		if (m->q->values == PLAN_ALONE && plan_values_apply(b, PLAN_ALONE))
 			continue; /* zeros do not move */
@@ -512,16 +511,13 @@ static char *weakness(const struct making *m, size_t k)
 /* Whether it may be the place of an extreme among floats, which on zeros alone is any. */
 static bool may_be_place(const struct making *m, const struct reference_output *o)
 {
-	bool floats = false;
-	for (size_t i = 0; i < m->spec->array_count; i++)
-		floats = floats || (m->spec->arrays[i].role != PLAN_OUT && dtype_is_float(m->spec->arrays[i].type));
-	return floats && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+	return flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
 }
 
 static int refuse_output(const struct making *m, size_t k, struct err *e)
 {
 	const struct reference_output *o = &m->r->outputs[k];
-	/* Where NaN stands in an order is nobody's promise; what is put in order cannot be judged beside it. */
+	/* Where NaN stands in an order is not specified; what is put in order cannot be judged beside it. */
 	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
 		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
 	if (m->q->values == PLAN_ALONE && may_be_place(m, o))

@@ -182,13 +182,16 @@ class Source:
             head = item[:next((k for k, x in enumerate(item) if x in ("(", "{", "=")), len(item))]
             if "__global__" in item and item[-1] == "}":
                 if item[0] == "template":
-                    raise Refused(f"source: line {self.line(start)}: a kernel is a template: write the instance to tune as a plain kernel")
+                    raise self.refused(start, "a kernel is a template: write the instance to tune as a plain kernel")
                 if item[0] == "extern" and '"C"' not in head:
-                    raise Refused(f'source: line {self.line(start)}: a kernel is declared extern but not "C"')
+                    raise self.refused(start, 'a kernel is declared extern but not "C"')
                 self.keep(start, i, "" if '"C"' in head else 'extern "C" ')
                 self.read_kernel(start, i)
             elif {"__device__", "__constant__", "struct", "typedef", "using", "constexpr", "enum"} & set(head):
                 self.keep(start, i)
+
+    def refused(self, start, why):
+        return Refused(f"source: line {self.line(start)}: {why}")
 
     def read_kernel(self, start, end):
         t, opening = self.t, start
@@ -200,7 +203,7 @@ class Source:
                 opening = close(t, opening, end) - 1
             opening += 1
         if opening >= end or t[opening - 1].kind != "name":
-            raise Refused(f"source: line {self.line(start)}: a kernel's declaration cannot be read: expected `__global__ void name(…) {{ … }}`")
+            raise self.refused(start, "a kernel's declaration cannot be read: expected `__global__ void name(…) { … }`")
         body = close(t, opening, end)
         self.kernels.append(SimpleNamespace(name=t[opening - 1].text, body=body,
                                             params=[read_param(p, t[body:end]) for p in parts_of(t, opening + 1, body - 1)]))
