@@ -39,6 +39,7 @@ struct pool_worker {
 	bool busy;               /* in a call now */
 	atomic_bool interrupted; /* in the last call: its wire is shut, whatever that call was answered */
 	int interrupt_fd;        /* a second descriptor of the wire, for pool_interrupt; -1 without process */
+	int64_t since;           /* when its process was started */
 	unsigned generation;
 	const char *const *launcher; /* of the lease, behind the pool's; NULL: none */
 };
@@ -220,8 +221,7 @@ static int call(struct pool_worker *w, const struct pool_request *q, uint8_t **r
 	if (rc == -ERR_TIMEOUT && w->device && w->device->remote && !remote_answers(&w->device->hold)) {
 		rc = err_set(e, ERR_IO, "%s does not answer any more", remote_name(w->device->remote));
 	} else if (rc == -ERR_TIMEOUT) {
-		const char *said = strchr(e->text, ';'); /* what it said last */
-		char *words = mem_str(said ? said : "");
+		char *words = mem_str(strchr(e->text, ';') ? strchr(e->text, ';') : ""); /* what it said last */
 		err_set(e, ERR_TIMEOUT, "it did not answer within %.3g s, while %s%s", (double)q->timeout_ns / 1e9,
 			pool_doing(q->type), words);
 		free(words);
@@ -265,8 +265,7 @@ static int hold_remote(struct device *d, const struct pool_wish *wish, struct er
 static int start_remote(struct pool_worker *w, struct err *e)
 {
 	struct device *d = w->device;
-	const struct pool_wish wish = { .cancel = w->cancel };
-	int rc = remote_answers(&d->hold) ? 0 : hold_remote(d, &wish, e);
+	int rc = remote_answers(&d->hold) ? 0 : hold_remote(d, &(struct pool_wish){ .cancel = w->cancel }, e);
 	if (rc < 0)
 		return rc;
 	char **words = remote_worker_words(d->remote, &d->hold, w->launcher);
@@ -289,10 +288,10 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 	if (rc < 0)
 		return rc;
 	w->process.patient = w->launcher != NULL;
+	w->since = clock_now();
 	w->generation++;
-	int second = fcntl(w->process.wire, F_DUPFD_CLOEXEC, 3);
 	lock_take(&w->pool->lock);
-	w->interrupt_fd = second;
+	w->interrupt_fd = fcntl(w->process.wire, F_DUPFD_CLOEXEC, 3);
 	w->pool->started++;
 	lock_release(&w->pool->lock);
 	rc = greet(w, e);
@@ -362,15 +361,17 @@ int pool_request(struct pool_worker *w, const struct pool_request *request, uint
 	int rc = compiles ? compile_begin(w->pool, w->cancel, e) : cancel_check(w->cancel, e);
 	if (rc < 0)
 		return rc;
+	/* A job that is cancelled takes all its workers: nothing new begins in one from before a loss. */
+	if (request->type == WIRE_PREPARE && w->device && w->since < w->device->hold.lost)
+		worker_stop(w);
 	rc = ensure_started(w, e);
 	if (rc == 0)
 		rc = call(w, request, ret_body, ret_len, e);
 	if (compiles) {
-		struct pool *pool = w->pool;
-		lock_take(&pool->lock);
-		pool->compiling--;
-		lock_bell_ring(&pool->bell);
-		lock_release(&pool->lock);
+		lock_take(&w->pool->lock);
+		w->pool->compiling--;
+		lock_bell_ring(&w->pool->bell);
+		lock_release(&w->pool->lock);
 	}
 	return rc;
 }

@@ -254,6 +254,8 @@ static void add_fate(struct process *p, const atomic_bool *interrupted, struct e
 		err_set(e, ERR_CRASH, "the worker was ended by signal %d (%s)", signal, strsignal(signal));
 	else
 		err_set(e, ERR_CRASH, "the worker exited with status %d in the middle of a request", code);
+	if (p->hold && p->hold->job[0] && e->code == ERR_IO)
+		p->hold->lost = clock_now();
 }
 
 static void add_last_words(struct process *p, struct err *e)

@@ -52,14 +52,15 @@ struct remote_hold {
 	const struct remote *remote;
 	struct hash bundle;   /* of the peakd there */
 	char job[REMOTE_JOB]; /* the batch system's number of the allocation; "" without */
+	int64_t lost;         /* when a worker in an allocation was last killed from outside; 0: never */
 };
 
-/* Reaches the machine, copies peakd there if it lacks this build, and takes the device's lock (device_lock_name; "": none).
- * -ERR_IO when the machine cannot be reached; what wait->check said. */
+/* *hold: empty, or released. Reaches the machine, copies peakd there if it lacks this build, and takes the device's lock
+ * (device_lock_name; "": none). -ERR_IO when the machine cannot be reached; what wait->check said. */
 int remote_hold(struct remote_hold *hold, const struct remote *remote, struct starter *starter, const char *lock,
 		const struct remote_wait *wait, struct err *e);
-/* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a
- * kernel. */
+/* Asks the hold. False when the machine does not answer within ten seconds: then a deadline that passed says nothing of a kernel.
+ * Where a worker in the allocation was just killed, it asks two seconds later: a job that is cancelled ends step by step. */
 bool remote_answers(struct remote_hold *hold);
 /* Nobody uses the allocation for now: it ends after a minute unless remote_answers is called. */
 void remote_rest(struct remote_hold *hold);

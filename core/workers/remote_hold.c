@@ -24,6 +24,7 @@
 #define LOOK_NS (200 * CLOCK_MS)  /* how often a waiter looks whether it is cancelled */
 #define ANSWER_NS (10 * CLOCK_S)  /* for a hold to say that it lives */
 #define SEND_NS (600 * CLOCK_S)   /* for the bundle, over a slow line */
+#define ENDING_NS (2 * CLOCK_S)   /* for the other steps of a job that is cancelled */
 #define RELEASE_NS (2 * CLOCK_S)  /* for a hold to end by itself */
 #define CANCEL_NS (3 * CLOCK_S)   /* for scancel */
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
@@ -232,7 +233,7 @@ int remote_hold(struct remote_hold *hold, const struct remote *remote, struct st
 {
 	struct making m = { .hold = hold, .remote = remote, .wait = wait };
 	struct bundle b = { .len = 0 };
-	*hold = (struct remote_hold){ .process = PROCESS_INIT, .remote = remote };
+	*hold = (struct remote_hold){ .process = PROCESS_INIT, .remote = remote, .lost = hold->lost };
 	int rc = map_bundle(&b, e);
 	if (rc < 0)
 		return rc;
@@ -254,6 +255,8 @@ static bool is_held(const struct remote_hold *hold)
 bool remote_answers(struct remote_hold *hold)
 {
 	struct process *p = &hold->process;
+	while (hold->lost && is_held(hold) && clock_now() < hold->lost + ENDING_NS)
+		clock_sleep(20 * CLOCK_MS);
 	int64_t until = clock_now() + ANSWER_NS;
 	struct pollfd fds = { .fd = p->wire, .events = POLLIN };
 	struct buf heard = BUF_INIT;
@@ -343,7 +346,7 @@ int remote_ask_devices(const struct remote *remote, struct starter *starter, con
 		       struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
 {
 	struct process p = PROCESS_INIT;
-	struct remote_hold hold;
+	struct remote_hold hold = { .lost = 0 };
 	struct buf notes = BUF_INIT;
 	*ret_facts = NULL;
 	*ret_count = 0;

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/slurm.sh"
 tests=6
 need_bundle $tests
-passes=20000
 start_slurm $tests
 job_state() # job_state ID
 {

@@ -20,9 +20,14 @@ is "$(squeue --noheader --format=%j | sort -u)" peakd "jobs rest for a minute, f
 has "$(cat "$T/out")" "at most N allocations at once (1 to 64)" "a number of jobs has a bound"
 
 # --- what is lost ---------------------------------------------------------------------------------------------------------------
+# The steps of both workers first: a busy node may end them before the job's own.
 cancel()
 {
-	busy_session slurmstepd >/dev/null && scancel --partition=gpus
+	busy_session slurmstepd >/dev/null && [ "$(workers | wc -l)" -ge 2 ] || return 1
+	# shellcheck disable=SC2046 # a list of steps
+	scancel $(squeue --noheader --steps --format=%i | grep -v '\.0$')
+	sleep 0.7
+	scancel --partition=gpus
 }
 for pid in $(workers | cut -d' ' -f2); do kill "$pid"; done
 beside cancel validate slow --device "$device"

@@ -26,8 +26,7 @@ steps()
 	for pid in $(pgrep -x slurmstepd); do grep -qzx "SLURM_CONF=$SLURM_CONF" "/proc/$pid/environ" 2>/dev/null && echo "$pid"; done
 }
 
-# Starts Slurm and a daemon. $db is its database, $device the device, $s the folder of Slurm. $passes: of the loop in the slow kernel.
-passes=60000
+# Starts Slurm and a daemon. $db is its database, $device the device, $s the folder of Slurm.
 start_slurm() # start_slurm COUNT
 {
 	for program in munged slurmctld slurmd srun scancel; do
@@ -95,7 +94,7 @@ CONF
 	# lavapipe ends a shader's loops after 65,535 passes, so that each pass of the slow kernel has much to do. Messages below a kilobyte:
 	# Slurm's forwarding adds 40 ms to larger ones.
 	small_context | sed 's/4096/64/' >"$T/scale.peak.md"
-	sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = 0; for (uint i = 0; i < '"$passes"'; i++) { WORK } C[id.x] = 2.0 * A[id.x] + (x > 3.0 ? x : 0.0); }/
+	sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = 0; for (uint i = 0; i < 8000; i++) { WORK } C[id.x] = 2.0 * A[id.x] + (x > 3.0 ? x : 0.0); }/
 s/^```macros/&\n#define S x = sin(x + A[id.x]);\n#define WORK S S S S S S S S S S S S S S S S/' \
 		"$T/scale.peak.md" >"$T/slow.peak.md"
 	for name in scale slow; do "$peakd" workflow create "$T/$name.peak.md" $name --db "$db" >"$T/out" 2>&1; done
