@@ -1,5 +1,5 @@
-/* draft: see draft.h. core/problems/draft.py reads the file and writes the context; here its host code runs once, at the file's own
- * values, so that draft.py can compare the launches. */
+/* draft: see draft.h. draft_read.py and draft.py, as one program, read the file and write the context; here its host code runs
+ * once, at the file's own values, so that draft.py can compare the launches. */
 #include "core/problems/draft.h"
 
 #include <stdlib.h>
@@ -23,7 +23,8 @@
 /* Nothing of the file is executed there, so no sandbox is needed. */
 static int ask(const json_t *question, json_t **ret_answer, struct err *e)
 {
-	char *const argv[] = { (char *)oracle_python(), (char *)"-IBc", (char *)embedded_file("core/problems/draft.py"), NULL };
+	char *program = mem_fmt("%s%s", embedded_file("core/problems/draft_read.py"), embedded_file("core/problems/draft.py"));
+	char *const argv[] = { (char *)oracle_python(), (char *)"-IBc", program, NULL };
 	char *text = json_dumps(question, JSON_COMPACT | JSON_ENSURE_ASCII);
 	struct buf out = BUF_INIT;
 	int rc = child_filter(argv, &(struct child_input){ text, strlen(text) },
@@ -41,6 +42,7 @@ static int ask(const json_t *question, json_t **ret_answer, struct err *e)
 		*ret_answer = answer;
 	buf_fini(&out);
 	free(text);
+	free(program);
 	return rc;
 }
 

@@ -1,370 +1,22 @@
-"""Draft: reads a CUDA or HIP file by its form and writes the context that launches what the file launches.
+"""Draft: writes the context that launches what a CUDA or HIP file launches. draft_read.py stands before this and reads it.
 
 core/problems/draft.c runs this with one line of JSON on stdin: source, backend, declared lines, and names that contexts reserve. It
 answers with the context's text, questions and notes, and the values that the file gives. Once nothing is asked, it is called again
-with the plan that the context's host code makes there, and compares it with the file's launches. Nothing of the file is executed,
-and no compiler takes part: what cannot be read becomes a question, and what a context cannot express becomes a note with its line,
-never a silent loss.
+with the plan that the context's host code makes there, and compares it with the file's launches. What cannot be read becomes a
+question, and what a context cannot express becomes a note with its line, never a silent loss.
 """
-import ast
 import json
-import operator
-import re
 import struct
 import sys
-from collections import namedtuple
-from types import SimpleNamespace
 
-DEEP, DIFFERENCES_MAX = 8, 8
-BYTES = {"i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 4, "u32": 4, "i64": 8, "u64": 8, "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
-         "e4m3": 1,
-         "e5m2": 1}
-TYPES = {"float": "f32", "double": "f64", "half": "f16", "__half": "f16", "_Float16": "f16", "__nv_bfloat16": "bf16",
-         "nv_bfloat16": "bf16",
-         "int": "i32", "signed": "i32", "unsigned": "u32", "unsigned int": "u32", "uint": "u32", "size_t": "u64", "long": "i64",
-         "long long": "i64", "unsigned long": "u64", "unsigned long long": "u64", "short": "i16", "unsigned short": "u16",
-         "char": "i8",
-         "signed char": "i8", "unsigned char": "u8", **{f"{s}int{n}_t": f"{s or 'i'}{n}" for s in ("", "u")
-                                                        for n in (8, 16, 32, 64)}}
-ALLOCATIONS = ("cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "hipMalloc", "hipMallocManaged")
-IN_PLACE = ("+=", "-=", "*=", "/=", "%=", "++", "--")
-
-
-class Refused(Exception):
-    """The whole draft is refused, with this reason."""
-
-
-class Unknown(Exception):
-    """An expression has a word without meaning in a context; None: it is empty."""
-
-
-# --- tokens: comments are left out, nothing is understood -------------------------------------------------------------------------
-
-Token = namedtuple("Token", "kind text at")
-TOKEN = re.compile(r"""
-    (?P<blank>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
-  | (?P<directive>\#(?:\\\n|[^\n])*)
-  | (?P<text>R"(?P<raw>[^(]*)\(.*?(?:\)(?P=raw)"|\Z)|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?)
-  | (?P<number>\.?[0-9](?:[eE][+-]|'(?=\w)|[\w.])*)
-  | (?P<name>\w+)
-  | (?P<sign><<<|>>>|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%]=|->|::|\+\+|--|.)""", re.X | re.S | re.A)
-
-
-def tokens_of(text, offset=0):
-    return [Token(m.lastgroup, m.group(), offset + m.start()) for m in TOKEN.finditer(text) if m.lastgroup != "blank"]
-
-
-def nesting(token):
-    return 0 if token.kind != "sign" else 1 if token.text in "([{" else -1 if token.text in ")]}" else 0
-
-
-def close(t, start, end=None):
-    """The place behind the bracket that closes the one at start; the end where none does. Shifts look like the end of <<<."""
-    launch = t[start].text == "<<<"
-    end, depth = len(t) if end is None else end, 0 if launch else 1
-    for i in range(start + 1, end):
-        if launch and depth == 0 and t[i].text == ">>>":
-            return i + 1
-        depth += nesting(t[i])
-        if not launch and depth == 0:
-            return i + 1
-    return end
-
-
-def find(t, start, end, sign):
-    """The first such sign outside of brackets; the end where there is none."""
-    depth = 0
-    for i in range(start, end):
-        if depth == 0 and t[i].text == sign:
-            return i
-        depth += nesting(t[i])
-    return end
-
-
-def parts_of(t, start=0, end=None, sign=","):
-    end = len(t) if end is None else end
-    parts = []
-    while start < end:
-        to = find(t, start, end, sign)
-        parts.append(t[start:to])
-        start = to + 1
-    return parts
-
-
-def texts(tokens):
-    return [x.text for x in tokens]
-
-
-def is_word(tokens):
-    return len(tokens) == 1 and tokens[0].kind == "name"
-
-
-# --- what a file says -------------------------------------------------------------------------------------------------------------
-
-
-def read_param(tokens, body):
-    p = SimpleNamespace(name="", pointer=False, constant=False, read=False, written=False, handed_on=False)
-    words = []
-    for i, x in enumerate(tokens):
-        if x.text == "*":
-            p.pointer = True
-        elif x.text == "const":
-            p.constant |= not p.pointer
-        elif x.kind != "name" or x.text in ("__restrict__", "__restrict", "restrict"):
-            continue
-        elif i + 1 == len(tokens):
-            p.name = x.text
-        else:
-            words.append(x.text)
-    p.type_text = " ".join(words)
-    p.type = TYPES.get(p.type_text)
-    # `x[i] = …` writes, `x[i] += …` does both, everything else reads. threadIdx.x does not use a parameter x.
-    for i, x in enumerate(body if p.pointer else []):
-        before = body[i - 1].text if i else ""
-        if x.text != p.name or before in (".", "->"):
-            continue
-        after = close(body, i + 1) if body[i + 1:] and body[i + 1].text == "[" else i + 1
-        element = after > i + 1 or before == "*"
-        sign = body[after].text if element and after < len(body) else ""
-        p.written |= sign == "=" or sign in IN_PLACE
-        p.read |= sign != "="
-        p.handed_on |= not element
-    return p
-
-
-class Source:
-    """The kernels, launches, variables and allocations of a file, read by their form; what cannot be read is missing."""
-
-    def __init__(self, text):
-        self.text, self.t = text, tokens_of(text)
-        self.kernels, self.launches, self.variables, self.buffers, self.device = [], [], {}, {}, []
-        self.in_kernel = set()
-        self.read_items()
-        if not self.kernels:
-            raise Refused("source: there is no kernel: expected `__global__ void name(…) { … }`")
-        self.read_variables()
-        self.read_buffers()
-        self.read_launches()
-
-    def line(self, token):
-        return self.text.count("\n", 0, self.t[token].at) + 1
-
-    def keep(self, start, end, before=""):
-        last = self.t[end - 1]
-        self.device.append(before + self.text[self.t[start].at:last.at + len(last.text)] + "\n")
-
-    def item_end(self, start):
-        """The end of the declaration that starts here: behind its `;` or its body."""
-        t, i = self.t, start
-        while i < len(t):
-            if t[i].text == ";":
-                return i + 1
-            if t[i].text in ("(", "["):
-                i = close(t, i) - 1
-            elif t[i].text == "{":
-                end = close(t, i)
-                return end + 1 if end < len(t) and t[end].text == ";" else end
-            i += 1
-        return len(t)
-
-    def read_items(self):
-        """Device code keeps macros, types, constants, device functions, and the toolkit's headers that NVRTC and hiprtc know."""
-        t, i = self.t, 0
-        while i < len(t):
-            start = i
-            if t[i].kind == "directive":
-                i += 1
-                if "include" not in t[start].text or re.search(r"cuda_fp16|cuda_bf16|mma\.h|hip_fp16|hip_bf16", t[start].text):
-                    self.keep(start, i)
-                continue
-            i = self.item_end(i)
-            item = texts(t[start:i])
-            head = item[:next((k for k, x in enumerate(item) if x in ("(", "{", "=")), len(item))]
-            if "__global__" in item and item[-1] == "}":
-                if item[0] == "template":
-                    raise self.refused(start, "a kernel is a template: write the instance to tune as a plain kernel")
-                if item[0] == "extern" and '"C"' not in head:
-                    raise self.refused(start, 'a kernel is declared extern but not "C"')
-                self.keep(start, i, "" if '"C"' in head else 'extern "C" ')
-                self.read_kernel(start, i)
-            elif {"__device__", "__constant__", "struct", "typedef", "using", "constexpr", "enum"} & set(head):
-                self.keep(start, i)
-
-    def refused(self, start, why):
-        return Refused(f"source: line {self.line(start)}: {why}")
-
-    def read_kernel(self, start, end):
-        t, opening = self.t, start
-        # The name before the first bracket that does not belong to an attribute.
-        while opening < end:
-            if t[opening].text == "(":
-                if t[opening - 1].text not in ("__launch_bounds__", "__attribute__"):
-                    break
-                opening = close(t, opening, end) - 1
-            opening += 1
-        if opening >= end or t[opening - 1].kind != "name":
-            raise self.refused(start, "a kernel's declaration cannot be read: expected `__global__ void name(…) { … }`")
-        body = close(t, opening, end)
-        self.kernels.append(SimpleNamespace(name=t[opening - 1].text, body=body,
-                                            params=[read_param(p, t[body:end]) for p in parts_of(t, opening + 1, body - 1)]))
-        self.in_kernel.update(range(body, end))
-
-    def add_variable(self, name, value, dim3=False, macro=False):
-        self.variables.setdefault(name, []).append(SimpleNamespace(value=value, dim3=dim3, macro=macro))
-
-    def read_variables(self):
-        """`#define N 1024`, `int n = 1024;`, `dim3 block(16, 16), grid(n / 16, n / 16);`, `dim3 grid = dim3(n);`"""
-        t = self.t
-        for x in t:
-            m = re.match(r"#[ \t]*define[ \t]+(\w+)(?!\()(?=.)", x.text, re.S | re.A) if x.kind == "directive" else None
-            if m and not x.text.startswith("(", m.end()):
-                self.add_variable(m[1], tokens_of(x.text[m.end():]), macro=True)
-        for i in range(1, len(t) - 2):
-            before, after = t[i - 1], t[i + 1].text
-            if t[i].kind != "name" or before.kind == "directive" or i in self.in_kernel:
-                continue
-            if before.text == "dim3" and after == "(":
-                name = i
-                while name + 1 < len(t) and t[name].kind == "name" and t[name + 1].text == "(":
-                    end = close(t, name + 1)
-                    self.add_variable(t[name].text, t[name + 2:end - 1], dim3=True)
-                    if end >= len(t) or t[end].text != ",":
-                        break
-                    name = end + 1
-            elif before.text == "dim3" and after == "=" and t[i + 2].text == "dim3" and i + 3 < len(t):
-                self.add_variable(t[i].text, t[i + 4:close(t, i + 3) - 1], dim3=True)
-            elif (before.kind == "name" or before.text == ",") and after == "=":
-                end = find(t, i + 2, len(t), ";")
-                self.add_variable(t[i].text, t[i + 2:find(t, i + 2, end, ",")])
-
-    def read_buffers(self):
-        for i, x in enumerate(self.t[:-1]):
-            if x.text not in ALLOCATIONS or self.t[i + 1].text != "(":
-                continue
-            args = parts_of(self.t, i + 2, close(self.t, i + 1) - 1)
-            if len(args) > 1 and args[0] and args[0][-1].kind == "name":
-                self.buffers.setdefault(args[0][-1].text, args[1])
-
-    def read_launches(self):
-        t = self.t
-        for i in range(1, len(t) - 1):
-            kernel = next((k for k in self.kernels if k.name == t[i - 1].text), None) if t[i].text == "<<<" else None
-            end = close(t, i) if kernel else len(t)
-            if end < len(t) and t[end].text == "(":
-                given = parts_of(t, i + 1, end - 1)[:3] + [[], [], []]
-                self.launches.append(SimpleNamespace(kernel=kernel, grid=given[0], block=given[1], shared=given[2],
-                                                     args=parts_of(t, end + 1, close(t, end) - 1)))
-
-    def variable(self, name):
-        """None also where two functions use one name for different things: scopes are not read."""
-        all_ = self.variables.get(name, [])
-        same = all(v.dim3 == all_[0].dim3 and texts(v.value) == texts(all_[0].value) for v in all_)
-        return all_[0] if all_ and same else None
-
-    def scalar(self, name):
-        v = self.variable(name)
-        return v if v and not v.dim3 else None
-
-    def extent(self, given):
-        """The parts of a grid or block: the arguments of a dim3, else the one expression."""
-        v = self.variable(given[0].text) if is_word(given) else None
-        if v and v.dim3:
-            given = v.value
-        elif len(given) > 2 and given[0].text == "dim3":
-            given = given[2:-1]
-        return parts_of(given)[:3]
-
-    def bytes(self, host):
-        """The bytes of an allocation, looked up where a variable holds them: `size_t bytes = …`."""
-        given = self.buffers[host]
-        v = self.scalar(given[0].text) if is_word(given) else None
-        return v.value if v else given
-
-    # --- C expressions as Lua, and their values ---
-
-    SIGNS = {"+": " + ", "-": " - ", "/": " // ", "%": " % ", "!=": "~=", "&&": " and ", "||": " or ", ",": ", ",
-             **{x: x for x in ("*", "(", ")", "<<", ">>", "&", "|", "<", ">", "<=", ">=", "==")}}
-
-    def lua(self, t, names, depth=0):
-        """Names by their meaning in the context, the host's variables by their values, C's division of integers as //."""
-        out, i, word = [], 0, texts(t)
-        size = [BYTES.get(TYPES.get(x), 0) for x in word]
-        while i < len(t):
-            x, rest = t[i], len(t) - i
-            if rest > 3 and word[i] == "sizeof" and word[i + 1] == "(" and word[i + 3] == ")" and size[i + 2]:
-                out.append(str(size[i + 2]))
-                i += 4
-            elif rest > 3 and word[i] == "(" and size[i + 1] and word[i + 2] == ")":
-                i += 3
-            elif rest > 2 and x.kind == "name" and word[i + 1] == "." and f"{word[i]}.{word[i + 2]}" in names:
-                out.append(names[f"{word[i]}.{word[i + 2]}"])
-                i += 3
-            else:
-                if x.kind == "name":
-                    out.append(self.lua_name(t, i, names, depth))
-                elif x.kind == "number":
-                    fraction = not re.match("0[xX]", x.text) and re.search("[.eE]", x.text)
-                    out.append(x.text[0] + x.text[1:].rstrip("fFlL" if fraction else "uUlL"))
-                elif x.kind == "sign" and x.text in self.SIGNS:
-                    out.append(self.SIGNS[x.text])
-                else:
-                    raise Unknown(x.text)
-                i += 1
-        if not t:
-            raise Unknown(None)
-        return "".join(out)
-
-    def lua_name(self, t, i, names, depth):
-        name, v = t[i].text, self.scalar(t[i].text)
-        if name in names or name in ("min", "max"):
-            return names.get(name, name)
-        if v and depth < DEEP:
-            text = self.lua(v.value, names, depth + 1)
-            return text if len(v.value) == 1 else f"({text})"
-        # An unexplained name is reported with its member or call: "shape.rows", "blocks_for(…)".
-        if len(t) > i + 2 and t[i + 1].text in (".", "->"):
-            raise Unknown(name + t[i + 1].text + t[i + 2].text)
-        raise Unknown(name + "(…)" if len(t) > i + 1 and t[i + 1].text == "(" else name)
-
-    def value(self, t, names=None):
-        """The value of a constant expression; names: numbers that words stand for, as texts. None: it is not constant."""
-        try:
-            return evaluate(ast.parse(self.lua(t, names or {}).replace("~=", "!=").strip(), mode="eval").body)
-        except (Unknown, ValueError, SyntaxError, ArithmeticError, TypeError, KeyError, RecursionError, MemoryError):
-            return None
-
-    def whole(self, t, names=None):
-        v = self.value(t, names)
-        return None if v is None or isinstance(v, bool) or v != v // 1 else int(v)
-
-
-OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv,
-             ast.Mod: operator.mod,
-             ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.Lt: operator.lt, ast.Gt: operator.gt, ast.LtE: operator.le,
-             ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.USub: operator.neg, ast.UAdd: operator.pos,
-             ast.LShift: lambda a, b: a << b if 0 <= b < 64 else 0, ast.RShift: lambda a, b: (a % 2**64) >> b if 0 <= b < 64 else 0}
-
-
-def evaluate(x):
-    """As Lua does: integers have 64 bits. Lua's operators bind as Python's, so ast reads them."""
-    if isinstance(x, ast.Constant) and type(x.value) in (int, float):
-        v = x.value
-    elif isinstance(x, ast.BinOp):
-        v = OPERATORS[type(x.op)](evaluate(x.left), evaluate(x.right))
-    elif isinstance(x, ast.UnaryOp):
-        v = OPERATORS[type(x.op)](evaluate(x.operand))
-    elif isinstance(x, ast.Compare) and len(x.ops) == 1:
-        v = OPERATORS[type(x.ops[0])](evaluate(x.left), evaluate(x.comparators[0]))
-    elif isinstance(x, ast.BoolOp):
-        for part in x.values:
-            v = evaluate(part)
-            if (v is False) == isinstance(x.op, ast.And):
-                break
-    elif isinstance(x, ast.Call) and isinstance(x.func, ast.Name) and x.func.id in ("min", "max") and not x.keywords:
-        v = (min if x.func.id == "min" else max)(evaluate(a) for a in x.args)
-    else:
-        raise ValueError
-    return (v + 2**63) % 2**64 - 2**63 if type(v) is int else v
+DIFFERENCES_MAX = 8
+# What device code has from <cfloat>, <climits>, <cmath> and <cstdint>, which NVRTC and hiprtc do not have.
+STANDARD = {"FLT_MAX": "3.402823466e+38f", "FLT_MIN": "1.175494351e-38f", "FLT_EPSILON": "1.192092896e-7f",
+            "DBL_MAX": "1.7976931348623158e+308", "DBL_MIN": "2.2250738585072014e-308", "DBL_EPSILON": "2.2204460492503131e-16",
+            "INT_MAX": "2147483647", "INT_MIN": "(-2147483647 - 1)", "UINT_MAX": "4294967295u", "M_PI": "3.14159265358979323846",
+            "INFINITY": "__int_as_float(0x7f800000)", "NAN": "__int_as_float(0x7fffffff)", "uint": "unsigned int",
+            "int8_t": "signed char", "uint8_t": "unsigned char", "int16_t": "short", "uint16_t": "unsigned short", "int32_t": "int",
+            "uint32_t": "unsigned int", "int64_t": "long long", "uint64_t": "unsigned long long"}
 
 
 # --- the draft while it is made ---------------------------------------------------------------------------------------------------
@@ -392,6 +44,7 @@ class Draft:
         self.s, self.backend, self.taken = Source(source), backend, set(taken)
         self.questions, self.notes, self.locals, self.host, self.dropped = [], [], [], [], set()
         self.names = {}  # what a name of the host's code is called in the context: "d_A" is "A", "block.x" is "BX"
+        self.words = {}  # where such a name stands
         self.entries, self.tune = {}, {}
         self.declared, self.used, self.launch_lines = {}, set(), []
         for line in declared:
@@ -427,16 +80,16 @@ class Draft:
 
     def add_entry(self, name, host, p, value=()):
         self.entries[name] = SimpleNamespace(
-            name=name, host=host, array=p.pointer, type=p.type, type_text=p.type_text, read=p.read, written=p.written,
-            unsure=p.handed_on and not p.constant, scratch=False, declared=False, value=list(value), line=None)
+            name=name, host=host, lanes=p.lanes, array=p.pointer, type=p.type, type_text=p.type_text, read=p.read,
+            written=p.written, unsure=p.handed_on and not p.constant, scratch=False, declared=False, value=list(value), line=None)
         return self.entries[name]
 
     def own_value(self, x):
         """The value that the file itself gives to a scalar."""
         if x.value:
             return self.s.value(x.value)
-        v = self.s.scalar(x.host)
-        return self.s.value(v.value) if v else None
+        value = self.s.scalar(self.words[x.host]) if x.host in self.words else None
+        return self.s.value(value) if value else None
 
     # --- what stands under inputs:, and scratch memory ---
 
@@ -444,22 +97,24 @@ class Draft:
         """Names that only the host's code has ("rows: int = {1024}") become inputs before the launches are read."""
         s = self.s
         params = {p.name for k in s.kernels for p in k.params}
-        host = {x.text for i, x in enumerate(s.t) if x.kind == "name" and i not in s.in_kernel}
+        host = {x.text: x for i, x in reversed(list(enumerate(s.t))) if x.kind == "name" and i not in s.in_kernel}
         for (kind, name), line in self.declared.items():
             # "NAME: int = …" and "NAME: out f32[…]" begin with a role or a type; lines of tune: do not.
             typed = re.match(r"\w+[ \t]*:[ \t]*(?:(?:out|inout)[ \t]*\b)*(\w*)", line, re.A)
             if (s.launches and not kind and typed and (typed[1] in BYTES or typed[1] in ("int", "float", "double", "half")) and
-                    name not in params and (name in host or s.variable(name))):
+                    name not in params and (name in host or name in s.variables)):
                 p = SimpleNamespace(pointer="[" in line, type="i32", type_text="", read=False, written=False, handed_on=False,
-                                    constant=False)
+                                    constant=False, lanes=1)
                 self.add_entry(name, name, p)
                 self.names.setdefault(name, name)
+                if name in host:
+                    self.words[name] = host[name]
 
     def derived(self, x, all_):
         """An integer that the file computes from other scalars: `int n = rows * cols;` with a constant `cols` is "rows*512". Those
         scalars must be declared or, with all_, may be any that the file leaves open."""
-        v = self.s.scalar(x.host) if x.host else None
-        if v is None or x.type in ("f16", "bf16", "f32", "f64"):
+        value = self.s.scalar(self.words[x.host]) if x.host in self.words else x.value or None
+        if value is None or x.type in ("f16", "bf16", "f32", "f64"):
             return None
         others = {}
         for host, name in self.names.items():
@@ -468,7 +123,7 @@ class Draft:
                                                                  or (all_ and self.own_value(other) is None)):
                 others[host] = name
         try:
-            text = self.s.lua(v.value, others) if others else "."
+            text = self.s.lua(value, others) if others else "."
         except Unknown:
             return None
         return None if "." in text else text  # C and Lua divide fractions differently
@@ -477,16 +132,21 @@ class Draft:
         """"n, m" of n * m * sizeof(float): the factors but the element's size. None where the product cannot be read."""
         if x.host not in self.s.buffers:
             return None
-        size, sized, out = BYTES[x.type], BYTES[x.type] == 1, []
-        for factor in parts_of(self.s.bytes(x.host), sign="*"):
-            if not sized and factor and (factor[0].text == "sizeof" or self.s.value(factor) == size):
-                sized = True
+        size, lanes, out, tail = BYTES[x.type], x.lanes, [], None
+        names = {host: name for host, name in self.names.items() if name not in self.tune}  # inputs know no tuning parameters
+        for factor in self.s.factors(self.s.bytes(x.host)):
+            value = self.s.value(factor)
+            if tail is None and value in (size, size * lanes):
+                tail = [] if value == size else [str(lanes)]
                 continue
             try:
-                out.append(self.s.lua(factor, self.names))
+                out.append(self.s.lua(factor, names))
             except Unknown:
                 return None
-        return ", ".join(out) if out and sized else None
+        if tail is None and size > 1:  # a number of bytes
+            total = self.s.whole(self.s.bytes(x.host))
+            return str(total // size) if total and total % size == 0 else None
+        return ", ".join(out + (tail or []) or ["1"])
 
     def write_array(self, x):
         n, kind, size = x.name, x.type, self.extents(x)
@@ -495,7 +155,7 @@ class Draft:
         if local:
             x.line = local + "\n"
         elif x.scratch and size is None:
-            self.questions.append(f"{n}: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&{x.host}, "
+            self.questions.append(f"{n}: how many elements does this intermediate result have? Allocate it in the file, cudaMalloc(&{x.host.split('@')[0]}, "
                                   f'…), or declare "local {n} = alloc({{"{kind}", n}}, "{n}")"')
         elif x.scratch:
             x.line = f'local {n} = alloc({{"{kind}", {size}}}, "{n}")\n'
@@ -506,14 +166,17 @@ class Draft:
         elif size is None:
             self.questions.append(f'{n}: how many elements? The file does not say: declare "{n}: {role}{kind}[n]" with its extents')
         else:
-            x.line = f"  {n}: {role}{kind}[{size}]{'' if role == 'out ' else ' = random'}\n"
+            x.line = f"  {n}: {role}{kind}[{size}]{'' if role == 'out ' else ' = zeros closed' if x.host in self.s.zeroed else ' = random'}\n"
+            if role == "out ":
+                self.notes.append(f"{n} is only written, so it is out; if kernels leave elements as they were (a border), declare it inout")
             if role == "inout ":
                 self.notes.append(f"{n} is read and written, so it is inout; if a kernel only writes it, declare it out")
 
     def write_scalar(self, x):
         kind, value = "int" if x.type == "i32" else x.type, self.own_value(x) if x.value else None
         if value is not None:
-            x.line = f"  {x.name}: {kind} = {digits(value, x.type == 'f32')}\n"
+            whole = x.type[0] in "iu" and value % 1 == 0
+            x.line = f"  {x.name}: {kind} = {int(value) if whole else digits(value, x.type == 'f32')}\n"
         elif (text := self.derived(x, False)) is not None:
             x.line = f"  {x.name}: {kind} = {text}\n"
             self.notes.append(f"{x.name} is computed as in the file: {text}")
@@ -523,15 +186,9 @@ class Draft:
             self.questions.append(f'{x.name}: which values? The file does not say: declare "{x.name}: {kind} = {{1024, 2048}}"')
 
     def write_inputs(self):
-        t = self.s.t
-        # An array that the host copies back is a result, whoever else reads it.
-        fetched = set()
-        for i, x in enumerate(t[:-1]):
-            args = parts_of(t, i + 2, close(t, i + 1) - 1) if x.text in ("cudaMemcpy", "hipMemcpy") else []
-            fetched.update(texts(args[1][:1]) if len(args) > 1 else [])
         for x in self.entries.values():
             line = self.take("", x.name)
-            x.scratch = x.scratch and line is None and x.host not in fetched
+            x.scratch = x.scratch and line is None and x.host in self.s.buffers and x.host not in self.s.fetched
             if line:
                 x.line, x.declared = f"  {line}\n", True
             elif x.type is None:
@@ -553,15 +210,23 @@ class Draft:
         return name
 
     def take_argument(self, p, arg):
-        host = arg[0].text if is_word(arg) else ""
-        x = self.entries.get(self.names.get(host)) if host else None
+        word = uncast(arg) if p.pointer else arg
+        if p.pointer and texts(word) in (["NULL"], ["nullptr"], ["0"]):
+            self.questions.append(f"a launch gives no array for {p.name}, and contexts have no null pointers: write the kernel without it")
+        host, value = self.s.key(word[0]) if is_word(word) else "", None if p.pointer else self.s.value(arg)
+        if not host and value is not None:
+            host = f"{p.name} = {value}"  # one input for one constant, however many launches give it
+        x = self.entries.get(self.names.get(host) or is_word(word) and self.names.get(word[0].text))
         if x is None:
             name = self.free_name(p.name)
             if host:
                 self.names.setdefault(host, name)
+            if is_word(word):
+                self.words[host] = self.s.origin(word[0])
             return self.add_entry(name, host, p, arg).name
         # Written by one kernel and read by a later one: an intermediate result, unless the host fetches it.
         x.scratch |= x.written and not x.read and p.read and not p.written
+        x.read |= p.read and not x.written
         x.written |= p.written
         x.unsure |= p.handed_on and not p.constant
         return x.name
@@ -596,22 +261,25 @@ class Draft:
 
     def block_part(self, launch, part, axis):
         """One dimension of a block. A #define keeps its name; everything else becomes BX, BY or BZ."""
-        host, kernel = part[0].text if is_word(part) else "", launch.kernel.name
-        v, value = self.s.variable(host) if host else None, self.s.whole(part)
-        macro = bool(v and v.macro)
+        host, kernel = self.s.key(part[0]) if is_word(part) else "", launch.kernel.name
+        v, value = self.s.variable(self.s.origin(part[0])) if host else None, self.s.whole(part)
+        kept = {name for name, _ in self.s.device} if v else self.s.undefined  # those may be macros of a header that is not here
+        macro = bool(host) and part[0].text in kept and (v is None or v.scope == (0, len(self.s.text)))
         if value == 1 and not macro:
             name = "1"
         else:
-            name = self.tune_name(host if macro else "B" + "XYZ"[axis], host, value)
-            if self.tune[name].line is None:
+            before = len(self.tune)
+            name = self.tune_name(part[0].text if macro else "B" + "XYZ"[axis], host, value)
+            if self.tune[name].line is None and len(self.tune) > before:
                 self.questions.append(f'the size of a block of {kernel} is not a constant: declare "{name}: {{128, 256}}" with its values, '
                                       f'or all of the block with "local {kernel}_block = {{…}}"')
             if host:
                 self.names.setdefault(host, name)
+                self.words.setdefault(host, self.s.origin(part[0]))
             if macro:
                 self.dropped.add(host)
         if len(launch.block) == 1:  # `block.x` in a grid means the block's own size
-            self.names.setdefault(f"{launch.block[0].text}.{'xyz'[axis]}", name)
+            self.names.setdefault(f"{self.s.key(launch.block[0])}.{'xyz'[axis]}", name)
         return name
 
     def write_grid(self, launch):
@@ -619,7 +287,9 @@ class Draft:
         try:
             if not parts:
                 raise Unknown(None)
-            return "{" + ", ".join(self.s.lua(p, self.names) for p in parts) + "}"
+            own = "{" + ", ".join(integral(self.s.lua(p, self.names)) for p in parts) + "}"
+            self.take("local", local)  # what the file explains needs no line, and a line cannot change it
+            return own
         except Unknown as why:
             # It is asked for as a whole: an unexplained word may stand for all three dimensions.
             word = why.args[0]
@@ -643,6 +313,9 @@ class Draft:
         return f", {{shared = {text}}}"
 
     def write_launches(self):
+        for kind, name in self.declared:  # a constant of a header that is not here
+            if not kind and name in self.s.undefined and name not in self.entries:
+                self.names[name] = self.tune_name(name, "", None)
         lists = []
         for launch in self.s.launches:  # all arguments first: a grid may mention an argument of a later launch
             k = launch.kernel
@@ -676,13 +349,16 @@ class Draft:
         declared = [self.entries[name] for kind, name in self.declared if not kind and name in self.entries]
         inputs = ([x for x in declared if x.declared and not x.array] + [x for x in entries if not x.array and not x.declared] +
                   [x for x in entries if x.array])
-        device = "".join(self.s.device).splitlines(keepends=True)
-        drop = re.compile(r"#[# \t]*define[ \t]+(?:%s)[ \t]"
-                          % "|".join(map(re.escape, self.dropped))) if self.dropped else re.compile(r"(?!)")
+        first = self.s.launches[0].kernel if self.s.launches else self.s.kernels[0]
+        device = "".join(text for name, text in self.s.device if name not in self.dropped)
+        words = set(re.findall(r"\w+", device, re.A)) - {name for name, _ in self.s.device}
+        words -= {name for names in re.findall(r"typedef[^;]*?(\w+)\s*;|using\s+(\w+)", device) for name in names}
+        standard = [f"typedef {value} {name};\n" if name in TYPES else f"#define {name} {value}\n"
+                    for name, value in STANDARD.items() if name in words]
         return "".join(
-            ["---\n", f"kernel: {self.s.kernels[0].name}\nbackend: {self.backend}\ninputs:\n", *(x.line for x in inputs),
+            ["---\n", f"kernel: {first.name}\nbackend: {self.backend}\ninputs:\n", *(x.line for x in inputs),
              "tune:\n" if self.tune else "", *(x.line or "" for x in self.tune.values()), f"---\n```{self.backend}\n",
-             *(line for line in device if not drop.match(line)), "```\n```macros\n```\n```lua host\n",
+             *standard, device, "```\n```macros\n```\n```lua host\n",
              *(x.line for x in self.entries.values() if x.scratch and x.line), *self.locals, *self.host, "```\n"])
 
     def make(self):
@@ -717,8 +393,8 @@ class Comparison:
         # Gives the draft's values to names without a value in the file: "m" is the draft's n, "block.x" its BX, or 1.
         self.numbers = {}
         for host, name in draft.names.items():
-            v = self.s.scalar(host)
-            if not (v and self.s.value(v.value) is not None) and (name in plan["params"] or name.isdigit()):
+            value = self.s.scalar(draft.words[host]) if host in draft.words else None
+            if not (value and self.s.value(value) is not None) and (name in plan["params"] or name.isdigit()):
                 self.numbers[host] = plan["params"].get(name, name)
 
     def differs(self, kernel, what):
@@ -735,9 +411,10 @@ class Comparison:
     def compare_array(self, kernel, p, arg, here):
         if "buffer" not in here:
             return self.differs(kernel, f"{p.name} is not an array in the draft")
-        if not is_word(arg):
+        word = uncast(arg)
+        if not is_word(word):
             return self.unknown.append(f"which array {p.name} of {kernel} is")
-        host, index = arg[0].text, here["buffer"]
+        host, index = self.s.key(word[0]), here["buffer"]
         for other, at in self.hosts.items():
             if (other == host) != (at == index):
                 self.differs(kernel, f"{p.name} is {host} in the file, and in the draft that is "
@@ -840,7 +517,10 @@ def note_losses(d):
     for i in range(1, len(t)):
         if t[i].text != "<<<":
             continue
-        kernel = t[i - 1].text
+        kernel = s.templates.get(i, t[i - 1].text)
+        if i in s.in_kernel or i in s.never:
+            lost(i, "a launch by a kernel, which contexts do not have" if i in s.in_kernel else "a launch whose condition is false")
+            continue
         if all(k.name != kernel for k in s.kernels):
             lost(i, f"a launch of {'another kernel' if t[i - 1].kind == 'name' else 'a template'}, which this file does not define")
             continue

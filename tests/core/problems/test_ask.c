@@ -117,7 +117,8 @@ static void test_wrong(void)
 		{ "```declare\nint n = 4;\n```\n", "\"int n = 4;\" is not a declaration" },
 		{ "```declare\nz: int = 4\n```\n", "\"z: int = 4\" names no kernel parameter" },
 		{ "```declare\nn: int = 1000\n```\n", "these questions are open:\n\n- x: how many elements?" },
-		{ "```declare\n" LINES "local scale_grid = 4\n```\n", "no question asks for that name" },
+		{ "```declare\n" LINES "local other_grid = 4\n```\n", "no question asks for that name" },
+		{ "```declare\n" LINES "local scale_grid = 4\n```\n", NULL }, /* the file's own grid stays */
 		{ "```declare\n" LINES "y: out f32[n / 3.0]\n```\n", "the draft is not a context that runs" },
 		{ "```declare\n" LINES "n: u64 = 1000\n```\n", "n has type u64 in the draft, and the kernel takes i32" },
 		{ "```declare\n" LINES "BX: {128}\n```\n",
