@@ -123,6 +123,12 @@ static size_t count_waiting(const struct optimizer *o)
 	return n;
 }
 
+/* Whether the start's profile, which shows the model what limits it, is yet to be measured elsewhere. */
+static bool start_waits(const struct optimizer *o)
+{
+	return o->decisions.count && o->decisions.at[0].outcome == DECISION_WAITING && o->decisions.at[0].profile_job;
+}
+
 /* Why no further decision is to be made; NULL: one is. free(). */
 static char *why_stop(const struct optimizer *o)
 {
@@ -146,6 +152,9 @@ static char *why_stop(const struct optimizer *o)
 		return mem_fmt("budget: %.0f seconds of the device", r.device_seconds);
 	if (q->money > 0 && r.money >= q->money)
 		return mem_fmt("budget: %.4g spent on tokens", r.money);
+	if (start_waits(o))
+		return mem_fmt("waiting: %s first measures what limits the start: drain export, run and merge, then continue",
+			       q->batch ? q->batch : "its device");
 	if (count_waiting(o) >= BATCH)
 		return mem_fmt("waiting: %zu jobs wait for %s: drain export, run and merge them, then continue this search",
 			       count_waiting(o), q->batch ? q->batch : "their device");

@@ -300,9 +300,7 @@ int fits_condition_check(const char *condition, struct err *e)
 static bool has_name(const struct fits *f, const char *name)
 {
 	const struct spec *s = context_spec(f->ctx);
-	bool found = spec_find(s, name) >= 0;
-	for (size_t i = 0; i < s->array_count; i++)
-		found |= strcmp(s->arrays[i].name, name) == 0;
+	bool found = spec_find(s, name) >= 0 || spec_array(s, name);
 	for (size_t i = 0; i < s->constant_count; i++)
 		found |= strcmp(s->constants[i].name, name) == 0;
 	for (size_t i = 0; i < f->kernel_count; i++)

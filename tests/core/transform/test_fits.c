@@ -178,6 +178,7 @@ static void test_shipped(void)
 	struct library *lib = library_new(folders, 1);
 	const struct facts h200 = { .backend = "cuda", .arch = "sm_90a", .warp_size = 32, .runs = true },
 			   mi200 = { .backend = "hip", .arch = "gfx90a", .warp_size = 64 },
+			   vulkan = { .backend = "hlsl", .arch = "spirv1.3", .warp_size = 32, .runs = true },
 			   cpu = { .backend = "hlsl", .arch = "spirv1.3", .warp_size = 8, .runs = true, .shares_cpu = true };
 	static const char *const cuda[][2] = {
 		{ "h200-fp16", "matmul-fp16-cuda" },		  { "h200-fp32", "matmul-fp32-cuda" },
@@ -192,6 +193,7 @@ static void test_shipped(void)
 	sequence_fits(lib, "mi200-fp32", "matmul-fp32-gfx90a", &mi200);
 	sequence_fits(lib, "matmul-fp16-hip", "matmul-fp16-hip", &mi200);
 	sequence_fits(lib, "matmul-fp32-hlsl-long", "matmul-fp32-hlsl", &cpu);
+	sequence_fits(lib, "matmul-fp32-hlsl-gpu", "matmul-fp32-hlsl-gpu", &vulkan);
 	struct context *ctx = sample_context();
 	const char *applied[] = { "refactor" };
 	struct library_offers o;

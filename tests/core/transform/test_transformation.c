@@ -154,6 +154,7 @@ static void test_shipped(void)
 		transformation_free(t);
 	}
 	sequence_is(lib, "matmul-fp32-hlsl-long", "hlsl", 24, "");
+	sequence_is(lib, "matmul-fp32-hlsl-gpu", "hlsl", 28, "");
 	sequence_is(lib, "h200-fp16", "cuda", 20, "wgmma.mma_async");
 	sequence_is(lib, "h200-batched-fp16", "cuda", 20, "");
 	sequence_is(lib, "h200-fp32-tensor", "cuda", 18, "split_scale");
