@@ -85,7 +85,7 @@ int sandbox_files_close(struct sandbox_files *f, struct err *e);
 
 /* True when this kernel accepts filters that answer with an errno. */
 bool sandbox_calls_offered(void);
-/* What a process may still do with processes. */
+/* What a process may still do with processes; each may do what those before it may. */
 enum sandbox_calls {
 	SANDBOX_CALLS_ALONE,   /* nothing */
 	SANDBOX_CALLS_EXECUTE, /* become another program, which keeps the filter */

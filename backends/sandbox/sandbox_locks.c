@@ -162,13 +162,27 @@ bool sandbox_calls_offered(void)
 	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
+/* Whether a call that is denied to others is this process's own. */
 static bool is_allowed(enum sandbox_calls may, const char *name)
 {
-	static const char *const start[] = { "execve", "fork", "vfork", "setsid", "setpgid" };
-	size_t count = may == SANDBOX_CALLS_START ? MEM_COUNT(start) : may == SANDBOX_CALLS_EXECUTE;
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(start[i], name) == 0)
-			return true;
+	static const struct {
+		const char *name;
+		enum sandbox_calls least;
+	} allowed[] = {
+		{ "execve", SANDBOX_CALLS_EXECUTE },
+		/* CUDA does not start in a process that cannot listen on a Unix socket; there are no other sockets. */
+		{ "bind", SANDBOX_CALLS_EXECUTE },
+		{ "listen", SANDBOX_CALLS_EXECUTE },
+		{ "accept", SANDBOX_CALLS_EXECUTE },
+		{ "accept4", SANDBOX_CALLS_EXECUTE },
+		{ "fork", SANDBOX_CALLS_START },
+		{ "vfork", SANDBOX_CALLS_START },
+		{ "setsid", SANDBOX_CALLS_START },
+		{ "setpgid", SANDBOX_CALLS_START },
+	};
+	for (size_t i = 0; i < MEM_COUNT(allowed); i++)
+		if (strcmp(allowed[i].name, name) == 0)
+			return may >= allowed[i].least;
 	return false;
 }
 

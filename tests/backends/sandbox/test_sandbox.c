@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -83,6 +84,16 @@ static int try_connect(const char *path)
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	snprintf(to.sun_path, sizeof to.sun_path, "%s", path);
 	return result(connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&to, sizeof to));
+}
+
+/* In the name space without files; its name is the process's number. */
+static int try_listen(const char *arg)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	(void)arg;
+	snprintf(at.sun_path + 1, sizeof at.sun_path - 1, "peakd-test-%d", (int)getpid());
+	return bind(fd, (struct sockaddr *)&at, sizeof at) == 0 ? result(listen(fd, 1)) : errno;
 }
 
 static int try_exec(const char *path)
@@ -174,6 +185,7 @@ static const struct row calls[] = {
 	{ "a datagram socket of IPv6", try_inet6, EPERM },
 	{ "netlink", try_netlink, EPERM },
 	{ "a connection to a Unix socket", try_connect, EPERM },
+	{ "a service on a Unix socket", try_listen, EPERM },
 	{ "another program", try_exec, EPERM },
 	{ "a debugger's look at the daemon", try_ptrace, EPERM },
 	{ "its memory", try_peek, EPERM },
@@ -205,6 +217,27 @@ static void test_calls(struct sandbox_kernel k)
 		is_int(in_sandbox(k, SANDBOX_COMPILE, calls[i].try, arg), calls[i].want, "compile: %s", calls[i].what);
 	}
 	free(socket_path);
+}
+
+/* In a process that keeps the calls of another program. */
+static int as_program(attempt try)
+{
+	struct err e = ERR_INIT;
+	int status;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || sandbox_calls_close(SANDBOX_CALLS_EXECUTE, &e) ? 250
+													      : try("/none"));
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_program(void)
+{
+	is_int(as_program(try_listen), 0, "program: CUDA's start listens on a Unix socket");
+	is_int(as_program(try_connect), EPERM, "program: a connection to a Unix socket");
+	is_int(as_program(try_inet), EPERM, "program: an internet socket");
+	is_int(as_program(try_fork), SANITIZED ? 0 : EPERM, "program: a child that outlives it");
 }
 
 static void test_files(struct sandbox_kernel k)
@@ -303,10 +336,12 @@ int main(void)
 	if (mkdtemp(folder) == NULL)
 		abort();
 	test_words();
-	if (k.seccomp)
+	if (k.seccomp) {
 		test_calls(k);
-	else
+		test_program();
+	} else {
 		SKIP(1, "this kernel has no seccomp");
+	}
 	if (k.landlock)
 		test_files(k);
 	else
