@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/values/immediates.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -163,9 +164,12 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		rc = fail(&c, e);
 	if (!rc)
 		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
-	if (!rc && (request->probe == WIRE_PROBE_LOADS || request->probe == WIRE_PROBE_STORES)) {
+	if (!rc) {
 		char *ptx = gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
-		rc = cuda_probe_apply(ptx, request->arch, request->probe, &c.to, e);
+		immediates_add_ptx(&c.to.immediates, ptx);
+		immediates_finish(&c.to.immediates);
+		if (request->probe == WIRE_PROBE_LOADS || request->probe == WIRE_PROBE_STORES)
+			rc = cuda_probe_apply(ptx, request->arch, request->probe, &c.to, e);
 		free(ptx);
 	}
 	if (!rc)

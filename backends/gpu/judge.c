@@ -30,6 +30,7 @@ struct filling {
 	uint64_t key;
 	double amplitude;
 	uint64_t at;
+	struct plan_immediates immediates;
 };
 
 struct truth {
@@ -40,7 +41,7 @@ struct truth {
 /* More than 20 fields: all that a pass over an output counts. */
 struct found {
 	uint64_t judged, mismatched, nan, spread, untouched, odd, fractions, worst, first;
-	double ratios, signs, squares;
+	double ratios, signs, outward, squares;
 	uint64_t most, low, high, jump, baseline_ratio;
 	uint64_t causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
 	double bounds2, values2;
@@ -199,7 +200,7 @@ static struct filling filling_of(const struct backend_run *run, unsigned buffer,
 	const struct plan_buffer *b = &run->plan->buffers[buffer];
 	struct filling f = { .first = *b,
 			     .buffer = *b,
-			     .values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED };
+			     .values = fill_values(b, choice) };
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
@@ -207,6 +208,7 @@ static struct filling filling_of(const struct backend_run *run, unsigned buffer,
 	f.key = special_key(&f.stream, choice->values, choice->seed, choice->perturbation);
 	f.amplitude = floats && choice->perturbation ? choice->amplitude : 0;
 	f.at = run->sets[run->current].buffers[buffer];
+	f.immediates = choice->immediates;
 	return f;
 }
 
@@ -451,7 +453,7 @@ static int compare(struct backend_run *run, unsigned buffer, const struct wire_c
 				       .ref_nan = k->odd,
 				       .ref_norm = sqrt(k->squares),
 				       .mean_ratio = f.ratios / judged,
-				       .signed_mean = f.signs / judged };
+				       .signed_mean = compare_signed(f.signs, f.outward, f.judged) };
 	uint32_t listed = f.listed < LIST ? f.listed : LIST;
 	if (listed == LIST) /* any 64 of them; the first is known */
 		f.list[0] = f.first;

@@ -30,7 +30,7 @@ struct found {
 	u64 judged, mismatched, nan, spread, untouched, odd, fractions;
 	u64 worst; /* the largest ratio's upper bits, and its index */
 	u64 first; /* the lowest index of a wrong element */
-	double ratios, signs, squares;
+	double ratios, signs, outward, squares;
 	u64 most, low, high, jump, baseline_ratio; /* as ordered bits */
 	u64 causes[BOUND_CAUSES], telling, gross, first_gross, finite, infinite;
 	double bounds2, values2;
@@ -70,6 +70,7 @@ struct filling {
 	u64 key;
 	double amplitude;
 	u64 at; /* of the buffer's first element */
+	struct plan_immediates immediates;
 };
 
 __noinline__ __device__ static void store(enum dtype t, double v, unsigned char *to)
@@ -86,6 +87,7 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	u64 bits = i;
 	double v = 0;
 	s.buffer = &f.first;
+	s.immediates = &f.immediates;
 	if (plan_values_whole(f.values)) {
 		special_integers(&s, f.values, i, &bits, 1);
 		memcpy(to, &bits, dtype_layouts[t].size);
@@ -105,7 +107,7 @@ __noinline__ __device__ static void make(const struct filling &f, u64 i, unsigne
 	}
 	store(t, v, plain);
 	v = dtype_element_load(t, plain);
-	if (f.amplitude > 0)
+	if (f.amplitude != 0)
 		v = special_moved(&s, f.values, f.key, f.amplitude, i, v);
 	store(f.buffer.type, v, to);
 }
@@ -237,7 +239,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poison, u64 rows, struct found *f)
 {
 	u64 judged = 0, nan = 0, spread = 0, untouched = 0, mismatched = 0, worst = 0, first = ~0ull;
-	double ratios = 0, signs = 0;
+	double ratios = 0, signs = 0, outward = 0;
 	for (u64 i = thread(); i < t.count; i += threads()) {
 		double got = load(a, i), y = t.y[i], off = fabs(got - y), ratio = 0;
 		float bound = t.bound[i];
@@ -259,6 +261,7 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 			ratio = bound > 0 && isfinite(off) ? fmin(off / bound, 1e30) : 1e30;
 			ratios += fmin(ratio, 16.0);
 			signs += got < y ? -fmin(ratio, 16.0) : fmin(ratio, 16.0);
+			outward += (got < y) == (y < 0) ? fmin(ratio, 16.0) : -fmin(ratio, 16.0);
 		}
 		u64 key = (u64)(__float_as_uint((float)ratio) >> 8) << INDEX_BITS | i;
 		worst = key > worst ? key : worst;
@@ -273,6 +276,7 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 	}
 	atomicAdd(&f->ratios, ratios);
 	atomicAdd(&f->signs, signs);
+	atomicAdd(&f->outward, outward);
 	atomicAdd(&f->judged, judged);
 	atomicMax(&f->worst, worst);
 	if (nan)

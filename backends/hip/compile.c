@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "backends/values/immediates.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -154,6 +155,9 @@ int hip_compile(const struct wire_compile *request, struct wire_compiled *ret_co
 	if (!rc)
 		rc = gpu_compile_check(&c, e);
 	if (!rc) {
+		/* hiprtc gives no readable code. */
+		immediates_add_source(&c.to.immediates, buf_text(&c.source));
+		immediates_finish(&c.to.immediates);
 		log_kernels(&c);
 		hip_diagnostic_clean(c.attempt.log, false, &c.log);
 	}

@@ -8,6 +8,7 @@
 
 #include "backends/gpu/gpu.h"
 #include "backends/hlsl/glslang.h"
+#include "backends/values/immediates.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -238,6 +239,8 @@ static int compile_launch(struct job *j, const struct plan_launch *launch, struc
 	if (hlsl_spirv_read(k->words, k->bytes / sizeof *k->words, &s, e) < 0)
 		return -(int)e->code;
 	if (fresh)
+		hlsl_spirv_immediates(&s, &j->out.immediates);
+	if (fresh)
 		*MEM_PUSH(j->out.kernels, j->out.kernel_count) = (struct wire_kernel){
 			.name = mem_str(k->name),
 			.registers = UINT32_MAX,
@@ -273,6 +276,7 @@ int hlsl_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	if (rc == 0 && request->probe && !j.probed)
 		rc = err_set(e, ERR_UNSUPPORTED, "it has none");
 	if (rc == 0) {
+		immediates_finish(&j.out.immediates);
 		hlsl_object_encode(&j.object, &binary);
 		j.out.binary_len = binary.len;
 		j.out.binary = (uint8_t *)buf_steal(&binary);

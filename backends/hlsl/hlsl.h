@@ -79,9 +79,9 @@ void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uin
  * group, buffers within a group and between groups); barriers that some threads do not reach; results that depend on memory which
  * nobody wrote; accesses outside of buffers. A GPU, and lavapipe above all, may run such a kernel correctly for years. */
 
-/* backend.h: races. Runs as many groups of each launch as eight million instructions allow, on inputs made from the seed. Runs them
- * once more when something was read that nobody wrote: its outputs must not depend on it. ordered: where there are atomic
- * operations, runs them in another order too, since outputs must not depend on that either. wave: lanes of the device's waves; 0
+/* backend.h: races. Runs as many groups of each launch as eight million instructions allow (in all two million where values are not
+ * the declared ones). Runs them once more when something was read that nobody wrote: its outputs must not depend on it. Where there
+ * are atomic operations, and `ordered` does not permit any, runs them in another order too. wave: lanes of the device's waves; 0
  * unknown. *ret_finding (free()): the first finding in words, NULL when there was none. -ERR_UNSUPPORTED for what the interpreter
  * does not know (images, barriers of other scopes). Touches host memory only. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,

@@ -8,7 +8,7 @@
 
 #include <spirv-tools/libspirv.h>
 
-#include "backends/wire/wire.h"
+#include "backends/values/immediates.h"
 #include "base/mem.h"
 
 /* --- the binary --------------------------------------------------------------------------------------------------- */
@@ -344,11 +344,17 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 	spv_context context = spvContextCreate(SPV_ENV_VULKAN_1_1);
 	spv_diagnostic diagnostic = NULL;
 	int r = 0;
-	if (spvValidateBinary(context, words, count, &diagnostic) != SPV_SUCCESS)
+	if (spvValidateBinary(context, words, count, &diagnostic) != SPV_SUCCESS) {
+		const char *why = diagnostic ? diagnostic->error : "no reason given";
 		r = err_set(e, ERR_COMPILE,
-			    "the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: %s. A "
-			    "known case: atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) instead of 1",
-			    diagnostic ? diagnostic->error : "no reason given");
+			    "the HLSL front end made invalid SPIR-V from this code, and a driver may do anything with it: %.*s%s",
+			    (int)strcspn(why, "\n"), why,
+			    strstr(why, "Ldexp") ? "; write x * exp2(e) in place of ldexp(x, e)"
+			    : strstr(why, "Atomic")
+				    ? "; atomics of byte-address buffers need unsigned values, InterlockedAdd(at, 1u) "
+				      "instead of 1"
+				    : "");
+	}
 	spvDiagnosticDestroy(diagnostic);
 	spvContextDestroy(context);
 	return r;
@@ -357,4 +363,22 @@ int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e)
 const char *hlsl_spirv_instruction(uint32_t op)
 {
 	return spvOpcodeString(op);
+}
+
+void hlsl_spirv_immediates(const struct spirv *s, struct wire_immediates *to)
+{
+	for (uint32_t id = 0; id < s->bound; id++) {
+		const uint32_t *w = s->ids[id].made;
+		const struct spirv_type *t = hlsl_spirv_type(s, s->ids[id].type);
+		if (w == NULL || t == NULL || (w[0] & 0xFFFF) != SPIRV_CONSTANT || w[0] >> 16 < (t->bits > 32 ? 5 : 4))
+			continue;
+		uint64_t bits = t->bits > 32 ? (uint64_t)w[4] << 32 | w[3] : w[3];
+		if (t->op == SPIRV_TYPE_FLOAT && (t->bits == 16 || t->bits == 32 || t->bits == 64))
+			immediates_add_float(to, dtype_load(t->bits == 16   ? DTYPE_F16
+							    : t->bits == 32 ? DTYPE_F32
+									    : DTYPE_F64,
+							    &bits));
+		else if (t->op == SPIRV_TYPE_INT)
+			immediates_add_integer(to, t->bits <= 32 && t->is_signed ? (int64_t)(int32_t)w[3] : (int64_t)bits, t->bits);
+	}
 }

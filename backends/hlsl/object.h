@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backends/wire/wire.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -118,6 +119,8 @@ struct spirv {
  * module. */
 int hlsl_spirv_read(const uint32_t *words, size_t count, struct spirv *ret_spirv, struct err *e);
 void hlsl_spirv_fini(struct spirv *s);
+/* Adds the module's constants. */
+void hlsl_spirv_immediates(const struct spirv *s, struct wire_immediates *to);
 /* SPIRV-Tools' validator for Vulkan 1.1. -ERR_COMPILE with its text. */
 int hlsl_spirv_validate(const uint32_t *words, size_t count, struct err *e);
 /* NULL when the id is no type. */

@@ -17,6 +17,7 @@ struct found {
 	double diff2, ref2;           /* Σ(got−want)², Σwant² where both are finite */
 	double max_abs;               /* the largest |got−want| there */
 	double ratios, signed_ratios; /* sums over judged elements */
+	double outward;               /* the same, negative towards zero */
 	uint64_t judged, nan, spread, ref_nan, untouched, mismatched;
 	int64_t first_untouched; /* -1: none */
 	double worst_ratio;      /* -1: nothing judged yet */
@@ -61,8 +62,8 @@ static bool has_poison(const uint8_t *got, size_t n, size_t size, uint8_t poison
 /* False, with nothing added, unless every difference is finite and within a finite bound above 0. */
 static bool add_plain(const struct block *b, struct found *f)
 {
-	double diff2[CHAINS] = { 0 }, ref2[CHAINS] = { 0 }, ratios[CHAINS] = { 0 }, signs[CHAINS] = { 0 }, most[CHAINS] = { 0 },
-	       worst[CHAINS] = { 0 };
+	double diff2[CHAINS] = { 0 }, ref2[CHAINS] = { 0 }, ratios[CHAINS] = { 0 }, signs[CHAINS] = { 0 },
+	       outward[CHAINS] = { 0 }, most[CHAINS] = { 0 }, worst[CHAINS] = { 0 };
 	bool plain = true;
 	if (b->n % CHAINS)
 		return false;
@@ -74,6 +75,7 @@ static bool add_plain(const struct block *b, struct found *f)
 			ref2[k] += w * w;
 			ratios[k] += r;
 			signs[k] += copysign(r, d);
+			outward[k] += copysign(r, d * copysign(1, w));
 			most[k] = a > most[k] ? a : most[k];
 			worst[k] = r > worst[k] ? r : worst[k];
 		}
@@ -84,6 +86,7 @@ static bool add_plain(const struct block *b, struct found *f)
 	f->ref2 += ref2[0] + ref2[1] + ref2[2] + ref2[3];
 	f->ratios += ratios[0] + ratios[1] + ratios[2] + ratios[3];
 	f->signed_ratios += signs[0] + signs[1] + signs[2] + signs[3];
+	f->outward += outward[0] + outward[1] + outward[2] + outward[3];
 	f->max_abs = fmax(f->max_abs, fmax(fmax(most[0], most[1]), fmax(most[2], most[3])));
 	f->judged += b->n;
 	for (size_t i = 0; top > f->worst_ratio && i < b->n; i++)
@@ -142,6 +145,7 @@ static void add_element(const struct comparison *c, const struct block *b, size_
 	double counted = ratio < RATIO_MOST ? ratio : RATIO_MOST;
 	f->ratios += counted;
 	f->signed_ratios += d < 0 ? -counted : counted;
+	f->outward += (d < 0) == (m.want < 0) ? counted : -counted;
 	if (ratio > f->worst_ratio) {
 		f->worst_ratio = ratio;
 		f->worst = m;
@@ -224,7 +228,7 @@ void compare_outputs(const struct plan_buffer *b, const void *got, const struct 
 	*ret_compared = (struct wire_compared){ .elements = c.elements };
 	parallel_for(c.elements, compare_part, &c);
 	/* Parts are in the order of the elements. */
-	double diff2 = 0, ref2 = 0, ratios = 0, signed_ratios = 0;
+	double diff2 = 0, ref2 = 0, ratios = 0, signed_ratios = 0, outward = 0;
 	ret_compared->worst_ratio = -1;
 	ret_compared->first_untouched = -1;
 	for (unsigned k = 0; k < PARALLEL_FOR_PARTS; k++) {
@@ -233,6 +237,7 @@ void compare_outputs(const struct plan_buffer *b, const void *got, const struct 
 		ref2 += f->ref2;
 		ratios += f->ratios;
 		signed_ratios += f->signed_ratios;
+		outward += f->outward;
 		ret_compared->max_abs = fmax(ret_compared->max_abs, f->max_abs);
 		ret_compared->judged += f->judged;
 		ret_compared->nan += f->nan;
@@ -254,7 +259,7 @@ void compare_outputs(const struct plan_buffer *b, const void *got, const struct 
 	ret_compared->error = ref2 > 0 ? sqrt(diff2) / sqrt(ref2) : sqrt(diff2);
 	ret_compared->worst_ratio = fmax(ret_compared->worst_ratio, 0);
 	ret_compared->mean_ratio = ret_compared->judged ? ratios / (double)ret_compared->judged : 0;
-	ret_compared->signed_mean = ret_compared->judged ? signed_ratios / (double)ret_compared->judged : 0;
+	ret_compared->signed_mean = compare_signed(signed_ratios, outward, ret_compared->judged);
 	uint64_t planes = c.elements / (c.rows * c.columns);
 	for (uint64_t y = 0; y < WIRE_MAP; y++)
 		for (uint64_t x = 0; x < WIRE_MAP; x++) {

@@ -3,6 +3,7 @@
 #ifndef PEAKD_BACKENDS_VALUES_COMPARE_H
 #define PEAKD_BACKENDS_VALUES_COMPARE_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "backends/wire/plan.h"
@@ -36,6 +37,13 @@ void compare_by_kind(const struct plan_buffer *b, const void *got, const struct 
 /* Random numbers: are they distributed as the reference's, and free of repetitions (compare_random.c)? */
 void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		    struct wire_compared *ret_compared);
+
+/* signed_mean of struct wire_compared, out of both sums. */
+static inline double compare_signed(double ratios, double outward, uint64_t judged)
+{
+	double larger = fabs(outward) > fabs(ratios) ? outward : ratios;
+	return judged ? larger / (double)judged : 0;
+}
 
 /* Of n rows or columns, those that fall into tile k of wire_compared's map. */
 static inline uint64_t compare_in_tile(uint64_t n, uint64_t k)

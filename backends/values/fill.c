@@ -142,7 +142,7 @@ static void fill_changed(const struct filling *f, uint64_t first, uint8_t *to, s
 		size_t some = n - at < BLOCK ? n - at : BLOCK;
 		fill_plain(f, first + at, (uint8_t *)plain, some);
 		dtype_load_all(from, plain, v, some);
-		for (size_t i = 0; f->amplitude > 0 && i < some; i++)
+		for (size_t i = 0; f->amplitude != 0 && i < some; i++)
 			v[i] = special_moved(&f->stream, f->values, f->key, f->amplitude, first + at + i, v[i]);
 		store_all(type, v, to + at * dtype_size(type), some);
 	}
@@ -155,7 +155,7 @@ static void fill_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	const struct plan_buffer *b = f->buffer;
 	uint64_t columns = (uint64_t)b->dims[b->rank - 1];
 	size_t size = dtype_size(b->type);
-	bool changed = f->amplitude > 0 || f->stream.buffer->type != b->type;
+	bool changed = f->amplitude != 0 || f->stream.buffer->type != b->type;
 	(void)k;
 	while (from < to) {
 		uint64_t row = from / columns, column = from % columns,
@@ -182,6 +182,12 @@ static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 	memset(to + used, 0xFF, b->bytes - used);
 }
 
+enum plan_values fill_values(const struct plan_buffer *b, const struct fill_choice *choice)
+{
+	bool named = choice->values == PLAN_IMMEDIATES || choice->values == PLAN_IMMEDIATE_ROWS;
+	return plan_values_apply(b, choice->values) && !(named && choice->immediates.count == 0) ? choice->values : PLAN_DECLARED;
+}
+
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to)
 {
 	bool floats = dtype_is_float(b->type);
@@ -190,11 +196,12 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 		first.type = b->rounded;
 	struct filling f = {
 		.stream = stream_of(&first, choice->seed),
-		.values = plan_values_apply(b, choice->values) ? choice->values : PLAN_DECLARED,
+		.values = fill_values(b, choice),
 		.buffer = b,
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
 		.to = to,
 	};
+	f.stream.immediates = &choice->immediates;
 	f.key = special_key(&f.stream, choice->values, choice->seed, choice->perturbation);
 	fill_padding(b, to);
 	parallel_for(plan_buffer_logical(b), fill_part, &f);
@@ -205,8 +212,13 @@ void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to)
 	fill_chosen(b, &(struct fill_choice){ .seed = seed }, to);
 }
 
-bool fill_has_runs(const struct plan_buffer *b, uint64_t seed)
+bool fill_chooses(const struct plan_buffer *b, uint64_t seed)
 {
 	struct stream s = stream_of(b, seed);
 	return special_takes(&s);
+}
+
+bool fill_holds(const struct plan_buffer *b, double v)
+{
+	return special_holds(b, v);
 }

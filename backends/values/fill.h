@@ -18,12 +18,18 @@ struct fill_choice {
 	uint64_t seed;
 	enum plan_values values;
 	uint32_t perturbation; /* 0: the values themselves; else which stream of ξ, uniform in [-1,1), */
-	double amplitude;      /* moves every floating value x to x·(1 + amplitude·ξ), which is rounded to b->type */
+	double amplitude;      /* moves every floating value x to x·(1 + amplitude·ξ), which is rounded to b->type;
+				  either sign */
+	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS; else none */
 };
+/* The kind that such a choice means for this buffer: PLAN_DECLARED where others do not apply. */
+enum plan_values fill_values(const struct plan_buffer *b, const struct fill_choice *choice);
 /* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and
  * padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);
-/* Whether PLAN_RUNS gives this buffer any infinity. */
-bool fill_has_runs(const struct plan_buffer *b, uint64_t seed);
+/* Whether the buffer may hold this number; rounded, where it is floating. */
+bool fill_holds(const struct plan_buffer *b, double v);
+/* Whether this seed chooses the buffer: PLAN_RUNS gives infinities to such alone, and PLAN_PATTERNS one end throughout. */
+bool fill_chooses(const struct plan_buffer *b, uint64_t seed);
 
 #endif

@@ -11,48 +11,31 @@ static const struct reach {
 	int large;       /* of PLAN_SPARSE */
 	int huge;        /* of PLAN_SPECIAL_HIGH and PLAN_SPECIAL_LOW */
 	double offset;   /* of PLAN_OFFSET */
+	double largest;  /* that it holds */
 } reaches[DTYPE_COUNT] = {
 	/* clang-format off */
 	/* In the order of enum dtype, first eight kinds of integers: the judge's CUDA kernels are C++, which names no elements. */
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ 0, 0, 0, 0, 0 },
-	{ -14, 5, 5, 9, 4 },        /* f16 */
-	{ -20, 20, 10, 70, 8 },     /* bf16 */
-	{ -20, 20, 10, 70, 1024 },  /* f32 */
-	{ -20, 20, 10, 520, 1024 }, /* f64 */
-	{ -6, 3, 3, 5, 2 },         /* e4m3 */
-	{ -14, 3, 3, 9, 2 },        /* e5m2 */
+	{ 0, 0, 0, 0, 0, 0x7f },
+	{ 0, 0, 0, 0, 0, 0x7fff },
+	{ 0, 0, 0, 0, 0, 0x7fffffff },
+	{ 0, 0, 0, 0, 0, 0x1p53 },
+	{ 0, 0, 0, 0, 0, 0xff },
+	{ 0, 0, 0, 0, 0, 0xffff },
+	{ 0, 0, 0, 0, 0, 0xffffffffu },
+	{ 0, 0, 0, 0, 0, 0x1p53 },
+	{ -14, 5, 5, 9, 4, 65504 },                     /* f16 */
+	{ -20, 20, 10, 70, 8, 0x1.fep127 },             /* bf16 */
+	{ -20, 20, 10, 70, 1024, 0x1.fffffep127 },      /* f32 */
+	{ -20, 20, 10, 520, 1024, 0x1.fffffffffffffp1023 }, /* f64 */
+	{ -6, 3, 3, 5, 2, 448 },                        /* e4m3 */
+	{ -14, 3, 3, 9, 2, 57344 },                     /* e5m2 */
 	/* clang-format on */
 };
 
-static bool is_inside(const struct plan_buffer *b, double v)
-{
-	return !b->closed || (v >= b->least && v <= b->most);
-}
-
-/* The ends between which timed values lie, or nearly all of them. */
-static double low_of(const struct plan_buffer *b)
-{
-	return b->fill == PLAN_NORMAL ? -2 : b->lo;
-}
-
-static double width_of(const struct plan_buffer *b)
-{
-	return b->fill == PLAN_NORMAL ? 4 : b->hi - b->lo;
-}
-
-/* Whether an element of PLAN_SMALL is the smaller kind. Results of neighbouring rows share their bounds, so rows take turns in
- * groups, where there are enough. The halves of the only row of a sorted array would not ascend. */
+/* Whether an element of PLAN_SMALL is the smaller kind. The halves of the only row of a sorted array would not ascend. */
 static bool is_smaller(const struct stream *s, uint64_t i)
 {
-	uint64_t row = i / row_length(s), group = row_count(s) < 2 * SCALED ? row : row / SCALED;
-	return (group & 1) || (s->buffer->fill == PLAN_SORTED && s->rows == 1);
+	return (group_of(s, i / row_length(s)) & 1) || (s->buffer->fill == PLAN_SORTED && s->rows == 1);
 }
 
 /* Whether i stands in a row of PLAN_TIES or PLAN_NEAR_TIES that ascends or descends, and the value there. It has one sign: where a
@@ -192,6 +175,85 @@ static void special_places(const struct stream *s, uint64_t first, double *v, si
 	}
 }
 
+/* --- numbers of the code ------------------------------------------------------------------------------------------ */
+
+bool special_holds(const struct plan_buffer *b, double v)
+{
+	bool floats = dtype_is_float(b->type);
+	double most = reaches[b->type].largest, least = floats ? -most : dtype_is_signed(b->type) ? -most - 1 : 0;
+	return v >= least && v <= most && is_inside(b, v) && (floats || v == __builtin_floor(v));
+}
+
+/* Number k of PLAN_IMMEDIATES: each as it is, then all next ones, and so on; what the buffer cannot hold is left out. */
+static double immediate(const struct stream *s, uint64_t k)
+{
+	const struct plan_buffer *b = s->buffer;
+	const struct plan_immediates *m = s->immediates;
+	double v;
+	for (uint64_t tries = 0; tries < PLAN_IMMEDIATES_FORMS * m->count; tries++, k++) {
+		double c = m->at[(k + s->key % m->count) % m->count];
+		/* Rounded, 5/8 to 5/4 of the distance to the next float are that distance. */
+		double step = dtype_is_float(b->type) ? fabs(c) * dtype_roundoff(b->type) * 1.25 : 1;
+		uint64_t form = k / m->count % PLAN_IMMEDIATES_FORMS;
+		v = form == 0 ? c : form == 1 ? c + step : form == 2 ? c - step : -c;
+		if (special_holds(b, v))
+			return v;
+	}
+	stream_declared(s, k, &v, 1);
+	return v;
+}
+
+static void immediate_places(const struct stream *s, uint64_t first, double *v, size_t n)
+{
+	uint64_t count = s->rows * s->columns, all = PLAN_IMMEDIATES_FORMS * s->immediates->count, tile = count / all;
+	if (tile > tile_length(count))
+		tile = tile_length(count);
+	if (tile < PLAN_IMMEDIATES_PLACE)
+		tile = PLAN_IMMEDIATES_PLACE;
+	for (uint64_t k = first / tile; k * tile < first + n; k++) {
+		uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
+		uint64_t at = begin + salted(s, PLACE, k) % len;
+		if (at >= first && at < first + n)
+			v[at - first] = immediate(s, k);
+	}
+}
+
+/* log2 of the largest declared values. */
+static int declared_exponent(const struct plan_buffer *b)
+{
+	double low = fabs(b->lo), high = fabs(b->hi), most = low > high ? low : high;
+	return b->fill == PLAN_NORMAL || !(most > 0) ? 0 : ilogb(most);
+}
+
+/* A value of PLAN_IMMEDIATE_ROWS. What a row's code compares may be an element, a sum, or a sum of squares: levels are at the
+ * number, below it whatever is meant, above it whatever is meant, and at the root of a row's sum of squares. The one row of an
+ * array is in parts of 128, or in seeds of one kind as a whole, which follow each other: below, above. */
+static double near_immediate(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_immediates *m = s->immediates;
+	bool alone = s->rows == 1, whole = alone && s->seed & 1;
+	uint64_t length = alone && !whole ? RUN : s->columns, row = i / length, rows = (s->rows * s->columns + length - 1) / length;
+	uint64_t group = rows < 2 * SCALED || alone ? 1 : SCALED, draw = s->seed >> alone;
+	uint64_t block = row / group + draw * ((rows + group - 1) / group);
+	uint64_t level = whole ? 1 + (draw & 1) : block / m->count % LEVELS;
+	double c = m->at[(whole ? draw >> 1 : block) % m->count];
+	int e = ilogb(c), sum = e, least, beside = row & 1 ? 2 : -1, exponent = e + beside;
+	for (uint64_t left = length; left > 1; left >>= 1)
+		sum--;
+	least = sum < sum / 2 ? sum : sum / 2;
+	if (level == 1)
+		exponent = least - 2;
+	else if (level == 2)
+		exponent = (e > e / 2 ? e : e / 2) + 3;
+	else if (level == 3)
+		exponent = sum / 2 + beside;
+	int faint = plan_has_ends(s->buffer) && !(block & 1 && !whole) ? FIXED : FAINT;
+	exponent = exponent < faint ? faint : exponent > LOUD ? LOUD : exponent;
+	exponent -= declared_exponent(s->buffer);
+	double near = v * power(exponent < -1000 ? -1000 : exponent > 1000 ? 1000 : exponent);
+	return is_inside(s->buffer, near) ? near : v;
+}
+
 static double other_constant(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -250,18 +312,20 @@ static double on_grid(const struct stream *s, uint64_t i, double declared)
 
 /* A value of PLAN_HALVES or PLAN_QUARTERS. One of four is a prime or 1 over a power of two, so x, 8x and 10x are often
  * integers or halves. No number is a multiple of 3 or 7: x/3 is never a half, which rounding would decide. PLAN_QUARTERS
- * has no multiples of 31 and 127 either, by which quantization divides the largest value. The others have eleven bits. */
+ * has no multiples of 31 and 127 either, by which quantization divides the largest value. The others have eleven bits. Half of the
+ * largest value times 127 is a half, too: a row of PLAN_EIGHTHS has one power of two, the only row one for 32 elements. */
 static double few_bits(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	static const unsigned char primes[] = { 1, 1, 1, 17, 19, 23, 29, 31 };
 	const struct plan_buffer *b = s->buffer;
 	uint64_t drawn = salted(s, AGAIN, i), odd = drawn >> 8 & 2047;
 	bool has_sign = b->fill == PLAN_NORMAL || b->lo < 0;
-	bool quarters = values == PLAN_QUARTERS;
+	bool quarters = values != PLAN_HALVES;
+	uint64_t size = values == PLAN_EIGHTHS ? salted(s, MAGNITUDE, i / (s->rows > 1 ? s->columns : RARE)) : drawn >> 16;
 	while (odd % 2 == 0 || odd % 3 == 0 || odd % 7 == 0 || (quarters && (odd % 31 == 0 || odd % 127 == 0)))
 		odd++;
 	double v = drawn & 3 ? (double)(int64_t)odd * 0x1p-9
-			     : primes[quarters ? (drawn >> 8) % 7 : drawn >> 8 & 7] * power(-(int)(drawn >> 16 & 7));
+			     : primes[quarters ? (drawn >> 8) % 7 : drawn >> 8 & 7] * power(-(int)(size & 7));
 	if (has_sign && drawn & 4)
 		v = -v;
 	for (int k = 0; k < 16 && !is_inside(b, v); k++)
@@ -278,7 +342,8 @@ static bool has_labels(const struct stream *s, double *ret_range)
 }
 
 /* A value of PLAN_ZERO_ROWS, PLAN_ALONE or PLAN_MIXED_ZEROS: these have rows of zeros, and others where no element is zero, half
- * are, or all but one of eight. Every other row has its zeros where those of other arrays do. Labels come in runs of each. */
+ * are, or all but one of eight. Every other row has its zeros where those of other arrays do, and one of eight columns is zero.
+ * Labels come in runs of each. */
 static double with_zeros(const struct stream *s, enum plan_values values, uint64_t i, double declared)
 {
 	uint64_t row = i / row_length(s), at = i / HOLES, count = s->rows * s->columns, shared = stream_mix(s->seed + HOLE);
@@ -294,13 +359,17 @@ static double with_zeros(const struct stream *s, enum plan_values values, uint64
 	}
 	uint64_t drawn = row & 1 ? stream_random(shared, at) : salted(s, HOLE, at), kind = stream_random(shared, ~row) % 4;
 	bool kept = drawn % HOLES == i % HOLES || kind < 2 || (kind == 2 && drawn >> (HOLES + i % HOLES) & 1);
-	return (chosen || !kept) && is_inside(s->buffer, 0) ? 0 : declared;
+	uint64_t column = i % s->columns;
+	bool empty = s->rows > 1 && s->columns > HOLES && salted(s, NEAR, column) % HOLES == 0;
+	return (chosen || empty || !kept) && is_inside(s->buffer, 0) ? 0 : declared;
 }
 
 /* What stands for an infinity or a NaN of PLAN_SPECIAL; i: where. */
 static double huge_in_place(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
-	if (values == PLAN_SPECIAL_NUMBERS && isnan(v))
+	bool finite = values == PLAN_SPECIAL_FINITE, numbers = finite || values == PLAN_SPECIAL_NUMBERS;
+	/* e4m3 holds no infinity: it would be NaN. */
+	if ((numbers && isnan(v)) || (finite && isinf(v) && s->buffer->type == DTYPE_E4M3))
 		stream_declared(s, i, &v, 1);
 	if (values == PLAN_SPECIAL_NUMBERS)
 		return v;
@@ -317,9 +386,10 @@ static double scaled(const struct stream *s, enum plan_values values, uint64_t i
 {
 	const struct reach *reach = &reaches[s->buffer->type];
 	bool odd = values == PLAN_SMALL ? is_smaller(s, i) : i / row_length(s) & 1;
+	int huge = s->buffer->type == DTYPE_F16 ? HUGE_HALVES : HUGE_ROWS;
 	double x = v * power(values == PLAN_LARGER           ? reach->most < 5 ? reach->most : 5
 			     : values == PLAN_EXTREME        ? odd ? 0 : EXTREME
-			     : values == PLAN_HUGE           ? odd ? 0 : HUGE_ROWS
+			     : values == PLAN_HUGE           ? odd ? 0 : huge
 			     : values != PLAN_SMALLER && odd ? -EXTREME
 							     : reach->least / 2);
 	return is_inside(s->buffer, x) ? x : v;
@@ -351,6 +421,21 @@ static double in_run(const struct stream *s, enum plan_values values, uint64_t i
 	return !infinite ? v : salted(s, SIGN, group) % 4 ? -large : large;
 }
 
+/* In rows, so that honest sums of what is declared positive do not cancel. */
+static double negative(const struct stream *s, uint64_t i, double v)
+{
+	enum dtype t = s->buffer->type;
+	if (!dtype_is_float(t)) {
+		unsigned bits = 8 * (unsigned)dtype_size(t) - 1, held = bits < MANTISSA ? bits : MANTISSA;
+		uint64_t drawn = salted(s, AGAIN, i);
+		double size = (double)(int64_t)(salted(s, MAGNITUDE, i) >> (64 - 1 - drawn % held));
+		return dtype_is_signed(t) && drawn >> 8 & 1 ? -size : size;
+	}
+	double x = s->buffer->fill == PLAN_ONES ? other_constant(s, PLAN_OTHER_CONSTANTS, i, v) : v;
+	uint64_t turn = s->rows > 1 ? i / s->columns : s->columns < 2 * RUN ? i : i / RUN;
+	return (turn + (s->key >> 8)) & 1 ? -x : x;
+}
+
 /* One element of the kinds whose elements need nothing but their place. */
 static double element(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
@@ -372,11 +457,17 @@ static double element(const struct stream *s, enum plan_values values, uint64_t 
 	case PLAN_SMALL: return scaled(s, values, i, v);
 	case PLAN_OTHER_CONSTANTS: return other_constant(s, values, i, v);
 	case PLAN_MIXED_CONSTANTS: return is_kept(s, i) ? v : other_constant(s, values, i, v);
+	case PLAN_NEGATIVE: return negative(s, i, v);
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return at_end(s, values == PLAN_HIGH_END, i, v);
 	case PLAN_COINCIDING: return on_grid(s, i, v);
 	case PLAN_HALVES:
-	case PLAN_QUARTERS: return few_bits(s, values, i, v);
+	case PLAN_QUARTERS:
+	case PLAN_EIGHTHS: return few_bits(s, values, i, v);
+	case PLAN_IMMEDIATE_ROWS: return near_immediate(s, i, v);
+	case PLAN_PATTERNS:
+	case PLAN_FAINT:
+	case PLAN_SEGMENTS: return special_pattern(s, values, i, v);
 	default: return v;
 	}
 }
@@ -409,11 +500,13 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_LOW:
 	case PLAN_SPECIAL_NUMBERS:
+	case PLAN_SPECIAL_FINITE:
 		special_places(s, first, v, n);
 		for (size_t i = 0; i < n; i++)
 			v[i] = huge_in_place(s, values, first + i, v[i]);
 		break;
 	case PLAN_SPARSE: sparse(s, first, v, n); break;
+	case PLAN_IMMEDIATES: immediate_places(s, first, v, n); break;
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS:
 		if (special_takes(s))
@@ -438,7 +531,9 @@ double special_moved(const struct stream *s, enum plan_values values, uint64_t k
 	uint64_t at = values == PLAN_TIES || values == PLAN_NEAR_TIES ? in_equal_row(s, i) : i;
 	if (values == PLAN_COINCIDING)
 		memcpy(&at, &v, sizeof at);
+	double most = values == PLAN_IMMEDIATES && fabs(v) <= reaches[b->type].largest ? reaches[b->type].largest : INFINITY;
 	v *= 1 + amplitude * (2 * stream_unit(stream_random(key, at)) - 1);
+	v = v > most ? most : v < -most ? -most : v;
 	if (b->closed && !(v >= b->least))
 		return b->least;
 	return b->closed && !(v <= b->most) ? b->most : v;

@@ -115,7 +115,7 @@ static uint64_t number(const struct stream *s, uint64_t i, uint64_t base, uint64
 	switch (drawn >> 60 & 3) {
 	case 0: v = fibonacci(most, (drawn & 3) + (own & 1)); break;
 	case 1: v = square_near(most, drawn >> 4) + own % 3 - 1; break;
-	case 2: v = (UINT64_C(1) << drawn % bits) + own % 3 - 1; break;
+	case 2: v = (UINT64_C(1) << drawn % bits) + (own & 64 ? UINT64_C(1) << (own >> 12) % bits : own % 3 - 1); break;
 	case 3: v = within(drawn, most / 16) * (1 + own % 16); break;
 	}
 	if (dtype_is_signed(s->buffer->type) && (own >> 8 & 7) == 0)

@@ -15,7 +15,8 @@ enum {
 	TILE_MIN = 32,       /* smaller arrays get none: it would reach every output */
 	LARGE_ELEMENTS = 16, /* of PLAN_SPARSE */
 	EXTREME = 50,        /* of PLAN_EXTREME: a power of two whose square f32 still holds */
-	HUGE_ROWS = 100,     /* of PLAN_HUGE: one whose square it does not hold */
+	HUGE_ROWS = 100,     /* of PLAN_HUGE: one whose square it does not hold, */
+	HUGE_HALVES = 8,     /* nor f16 this one's */
 	STRETCH = 64,        /* elements of PLAN_FEW that are drawn in one way */
 	FEW = 4,             /* numbers of PLAN_FEW in sorted arrays, and one more beside each */
 	STEPS = 8,           /* of PLAN_COINCIDING, between the ends of a range */
@@ -26,6 +27,11 @@ enum {
 	BLOCK_ROWS = 4,      /* of PLAN_RUNS, where there are four times as many: windows span several rows */
 	HOLES = 8,           /* elements of PLAN_MIXED_ZEROS of which not all are zero, but in rows of zeros */
 	SCALED = 16,         /* rows of PLAN_SMALL that have one scale */
+	LEVELS = 4,          /* of PLAN_IMMEDIATE_ROWS for each number */
+	FAINT = -56,         /* of PLAN_IMMEDIATE_ROWS: powers of two whose squares f32 still holds, where small ones are zero */
+	LOUD = 60,
+	MANTISSA = 53, /* bits of a double, which integers of PLAN_NEGATIVE are drawn as */
+	FIXED = -10, /* what fixed point in a closed domain holds: not all rows are smaller */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
@@ -34,6 +40,24 @@ enum salt { ZERO = 1, CONSTANT, TIE, MAGNITUDE, SIGN, PLACE, AGAIN, NEAR, ORDER,
 static inline uint64_t salted(const struct stream *s, enum salt salt, uint64_t i)
 {
 	return stream_random(stream_mix(s->key + salt), i);
+}
+
+/* --- ranges ------------------------------------------------------------------------------------------------------- */
+
+static inline bool is_inside(const struct plan_buffer *b, double v)
+{
+	return !b->closed || (v >= b->least && v <= b->most);
+}
+
+/* The ends between which timed values lie, or nearly all of them. */
+static inline double low_of(const struct plan_buffer *b)
+{
+	return b->fill == PLAN_NORMAL ? -2 : b->lo;
+}
+
+static inline double width_of(const struct plan_buffer *b)
+{
+	return b->fill == PLAN_NORMAL ? 4 : b->hi - b->lo;
 }
 
 /* --- rows --------------------------------------------------------------------------------------------------------- */
@@ -55,6 +79,12 @@ static inline uint64_t row_length(const struct stream *s)
 static inline uint64_t row_count(const struct stream *s)
 {
 	return s->rows > 1 ? s->rows : s->columns / row_length(s);
+}
+
+/* Rows that differ in scale take turns in groups, where there are enough: neighbours' results share their bounds. */
+static inline uint64_t group_of(const struct stream *s, uint64_t row)
+{
+	return s->rows < 2 * SCALED ? row : row / SCALED;
 }
 
 /* One row of each four, or of all when there are fewer; never the only one. */

@@ -22,6 +22,7 @@ struct stream {
 	uint64_t columns, rows; /* logical; rows: all but the last extent */
 	double lo, width;       /* of PLAN_RANDOM and PLAN_SORTED */
 	uint64_t seed;          /* the same in all buffers */
+	const struct plan_immediates *immediates; /* borrowed; NULL: none */
 };
 
 /* The stream of a buffer (borrowed) for a seed. */

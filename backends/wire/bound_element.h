@@ -28,11 +28,13 @@ enum {
 #define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
 #define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
 #define BOUND_SCALE_FACTOR 64.0    /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
-#define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements */
+#define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements, */
+#define BOUND_BASELINE_FAR 8.0     /* and where conditions are extreme: their errors have long tails */
 #define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
+#define BOUND_SQUARED 4.0          /* squared roundoffs of the largest element: converging iterations stop so near zero */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
@@ -67,6 +69,7 @@ struct bound_limits {
 	double sums, inputs;   /* unit roundoffs of permitted arithmetic, and of permitted rounding of inputs */
 	double share;          /* roundoffs of sums: BOUND_SUMS_LEAST … BOUND_SUMS_MOST, or BOUND_SUMS_TRUNCATED */
 	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
+	double baseline_times; /* BOUND_BASELINE_FACTOR or BOUND_BASELINE_FAR */
 	double rounding;       /* spacings of the output that are granted */
 	double tiny;
 	double most;           /* the largest finite |y| */
@@ -272,6 +275,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
 	double terms = l->pooled ? fmin(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
+	double stopped = l->pooled ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
 	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
 	double granted = l->baseline_share * l->sums * (size + x->kappa) + near;
 	double parts[BOUND_BASELINE + 1] = { 0 };
@@ -279,7 +283,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
-	parts[BOUND_BASELINE] = BOUND_BASELINE_FACTOR * fmin(error, granted);
+	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {
@@ -287,7 +291,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	bound_set(x, sum + spacing + l->tiny, cause);
+	bound_set(x, sum + spacing + l->tiny + stopped, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (error > granted && !l->capped)
@@ -317,8 +321,9 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 	double off = known ? fabs(x->baseline - x->y) : 0;
 	for (int c = 0; c < BOUND_CAUSES; c++) /* not causes[cause]++: registers of a device have no index */
 		t->causes[c] += c == (int)x->cause;
-	if (known && off > BOUND_CEILING * bound_scale(x) + bound_spacing(&l->shape, x->y) && x->cause != BOUND_WIDE &&
-	    t->gross++ == 0)
+	/* Devices may flush what is not normal. */
+	double slack = bound_spacing(&l->shape, x->y) + l->tiny;
+	if (known && off > BOUND_CEILING * bound_scale(x) + slack && x->cause != BOUND_WIDE && t->gross++ == 0)
 		t->first_gross = index;
 	if (x->cause == BOUND_WIDE)
 		t->jump = fmax(t->jump, x->moved);

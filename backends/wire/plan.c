@@ -32,10 +32,36 @@ uint64_t plan_buffer_logical(const struct plan_buffer *b)
 	return n;
 }
 
+bool plan_takes_nan(const struct plan *plan)
+{
+	bool any = false;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL;
+		any = any || (plan_is_input(b) && dtype_is_float(b->type) && varies && !b->closed);
+	}
+	return any;
+}
+
+/* A lifted array holds what the declared type does. */
+static enum dtype held_type(const struct plan_buffer *b)
+{
+	return dtype_is_float(b->rounded) ? b->rounded : b->type;
+}
+
+/* Devices flush small halves. */
+static bool holds_faint(const struct plan_buffer *b)
+{
+	return dtype_smallest_normal(held_type(b)) < 0x1p-100;
+}
+
+enum { SEGMENTED = 16 /* columns of PLAN_SEGMENTS, at least */ };
+
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 {
 	bool floats = dtype_is_float(b->type), sorted = b->fill == PLAN_SORTED, likely = b->fill == PLAN_PROBABILITIES;
 	bool varies = b->fill == PLAN_RANDOM || b->fill == PLAN_NORMAL, has_zero = !b->closed || (b->least <= 0 && b->most >= 0);
+	bool half = held_type(b) == DTYPE_F16;
 	double first;
 	switch (values) {
 	case PLAN_DECLARED:
@@ -46,21 +72,21 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_FAR: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
 	case PLAN_LARGER: return floats && varies;
-	/* Devices flush small halves. A lifted array holds what the declared type does. */
 	case PLAN_SMALLER:
 	case PLAN_TINY:
-	case PLAN_SMALL:
-		return floats && (varies || (sorted && values == PLAN_SMALL)) &&
-		       dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100;
+	case PLAN_IMMEDIATE_ROWS:
+	case PLAN_SMALL: return floats && (varies || (sorted && values == PLAN_SMALL)) && holds_faint(b);
 	case PLAN_SPECIAL:
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_NUMBERS:
-	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && b->closed && isfinite(b->least) && isfinite(b->most);
+	case PLAN_SPECIAL_FINITE:
+	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && plan_has_ends(b);
 	case PLAN_INFINITE_ROWS:
 	case PLAN_FINITE_ROWS:
 	case PLAN_NAN_ROWS:
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
+	case PLAN_IMMEDIATES:
 	case PLAN_SPARSE: return varies;
 	case PLAN_ZERO_ROWS: return varies && has_zero;
 	case PLAN_MIXED_ZEROS: return likely || (varies && (has_zero || (!floats && isfinite(b->least) && isfinite(b->most))));
@@ -72,19 +98,26 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_MIXED_ENDS:
 	case PLAN_NUMBERS: return !floats && varies;
 	case PLAN_HALVES:
-	case PLAN_QUARTERS: return floats && varies;
+	case PLAN_QUARTERS:
+	case PLAN_EIGHTHS: return floats && varies;
 	case PLAN_CHAINS:
 	case PLAN_FEW: return !floats && (varies || sorted);
-	case PLAN_EXTREME:
-	case PLAN_HUGE:
-		return floats && varies && dtype_smallest_normal(dtype_is_float(b->rounded) ? b->rounded : b->type) < 0x1p-100 &&
-		       !(b->closed && b->most < (values == PLAN_HUGE ? 0x1p110 : 0x1p60));
+	case PLAN_EXTREME: return floats && varies && holds_faint(b) && !(b->closed && b->most < 0x1p60);
+	case PLAN_HUGE: return floats && varies && (holds_faint(b) || half) && !(b->closed && b->most < (half ? 0x1p10 : 0x1p110));
+	/* Between two ends a kernel may use fixed point. The weights of a short filter would mix what lies beside them. */
+	case PLAN_FAINT: return floats && varies && has_zero && !plan_has_ends(b) && holds_faint(b);
+	case PLAN_SEGMENTS: return floats && varies && has_zero && b->dims[b->rank - 1] >= SEGMENTED && holds_faint(b);
+	case PLAN_PATTERNS: return floats && varies;
+	case PLAN_NEGATIVE:
+		if (b->closed || !plan_is_input(b))
+			return false;
+		return b->fill == PLAN_ONES || (floats ? b->fill == PLAN_RANDOM && b->lo >= 0 : b->fill == PLAN_ZEROS);
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return varies;
 	case PLAN_COINCIDING: return floats && (varies || sorted);
 	case PLAN_OTHER_CONSTANTS:
 	case PLAN_MIXED_CONSTANTS:
-		return b->role == PLAN_IN && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
+		return plan_is_input(b) && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&
 		       !(b->closed && (b->fill == PLAN_IOTA || b->least == b->most));
 	}
 	return false;

@@ -110,6 +110,8 @@ bool plan_is_library(const struct plan *plan);
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
 /* Whether such values differ from the declared ones at all in this buffer, by its type, fill and domain. */
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values);
+/* Whether PLAN_SPECIAL puts NaN into an input. */
+bool plan_takes_nan(const struct plan *plan);
 /* Elements of the shape (product of dims). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
 

@@ -58,10 +58,11 @@ enum plan_values {
 	PLAN_TINY,       /* rows 2^10 and rows 2^50 times smaller (narrow types: as PLAN_SMALLER) */
 	PLAN_FEW,        /* integers: a few numbers of the range, next to each other, one bit apart or at its ends, the same in all
 			  * arrays of one range; sorted ones ascend over them */
-	PLAN_HUGE,       /* every other row 2^100 times as large */
+	PLAN_HUGE,       /* every other row 2^100 times as large; of f16 2^8 times */
 	PLAN_HALVES,     /* floats of few bits: halves, quarters, small primes over a power of two */
-	PLAN_NUMBERS, /* integers: all of a range that the array can hold; else Fibonacci numbers, squares, powers of two and their
-			  * neighbours, multiples of a number, of the same kind at the same place of all arrays */
+	PLAN_NUMBERS, /* integers: all of a range that the array can hold; else Fibonacci numbers, squares, powers of two, sums of
+			  * two of them and their neighbours, multiples of a number, of the same kind at the same place of all
+			  * arrays */
 	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1; every other long row is the same in all arrays, but
 			  * shifted; a row of sorted ones jumps from its first to its last */
 	PLAN_SPECIAL_NUMBERS, /* as PLAN_SPECIAL, but NaN are declared values */
@@ -80,7 +81,32 @@ enum plan_values {
 	PLAN_FINITE_RUNS,     /* the same runs, of large numbers instead */
 	PLAN_NAN_ROWS,        /* the rows of PLAN_INFINITE_ROWS, of NaN instead */
 	PLAN_QUARTERS,        /* as PLAN_HALVES, but no multiples of 31 and 127 */
-	PLAN_VALUES,          /* their number */
+	PLAN_IMMEDIATES,      /* one element of some 128, in small arrays of some 32: numbers of plan_immediates, their neighbours
+			       * and negatives; integers too */
+	PLAN_IMMEDIATE_ROWS,  /* rows so large or small that they, their sums or sums of squares are near such a number, 16
+			       * neighbours about alike; the one row of an array in parts or, by seed, as a whole */
+	PLAN_SPECIAL_FINITE,  /* as PLAN_SPECIAL_NUMBERS, but infinities are large numbers of their sign */
+	PLAN_PATTERNS, /* floats: rows at one end of their range, or in halves, combs or blocks at the other; where special_takes
+			       * chooses the array, all of it at one end */
+	PLAN_FAINT,    /* rows 2^80 and rows 2^100 times smaller, in some all but one of eight elements zero */
+	PLAN_SEGMENTS, /* every other part of a row, of two to sixteen, is 2^40 times smaller, between two ends 2^8 times;
+			       * elsewhere a quarter of the rows are 2^34 times as large, and in a quarter the
+			       * others are 2^4 times as large as the small ones, which are as declared */
+	PLAN_EIGHTHS,  /* as PLAN_QUARTERS, but no element of a row is half of another one's size */
+	PLAN_NEGATIVE, /* random numbers that are declared positive, and ones: every other row has the other sign; integers that are
+			* declared zeros or ones are of any size and sign */
+	PLAN_VALUES,   /* their number */
+};
+
+/* The numbers that a kernel's compiled code holds, for the two kinds of values that are made of them. */
+enum {
+	PLAN_IMMEDIATES_MAX = 32,
+	PLAN_IMMEDIATES_FORMS = 4, /* the number, its neighbours, its negative */
+	PLAN_IMMEDIATES_PLACE = 32 /* elements with one of them, at least */
+};
+struct plan_immediates {
+	uint64_t count;
+	double at[PLAN_IMMEDIATES_MAX]; /* finite */
 };
 
 struct plan_buffer {
@@ -114,6 +140,12 @@ static inline bool plan_is_input(const struct plan_buffer *b)
 static inline bool plan_is_output(const struct plan_buffer *b)
 {
 	return b->role == PLAN_OUT || b->role == PLAN_INOUT;
+}
+
+/* Whether the domain is closed on both sides. */
+static inline bool plan_has_ends(const struct plan_buffer *b)
+{
+	return b->closed && __builtin_isfinite(b->least) && __builtin_isfinite(b->most);
 }
 
 /* Whether the domain holds `count` integers in a row from 0 on, or from its end on, and the first. */

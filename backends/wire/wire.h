@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 19, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 22, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -130,6 +130,14 @@ struct wire_kernel {
 	uint32_t block[3];    /* thread group size fixed in the code (HLSL numthreads, reqntid); {0,0,0}: free */
 };
 
+/* The numbers that compiled code holds, each once, in ascending order. */
+struct wire_immediates {
+	double *floats;              /* of floating types */
+	size_t float_count;
+	double *others;              /* integers, and what the bits of integers mean as floats */
+	size_t other_count;
+};
+
 struct wire_compiled {
 	uint8_t *binary;             /* what PREPARE takes */
 	size_t binary_len;
@@ -137,6 +145,7 @@ struct wire_compiled {
 	struct wire_kernel *kernels; /* those that the plan launches */
 	size_t kernel_count;
 	uint64_t compile_ns;
+	struct wire_immediates immediates;
 };
 
 struct wire_prepare { const uint8_t *binary; size_t binary_len; struct plan *plan; };
@@ -150,7 +159,8 @@ struct wire_execute {
 	uint32_t values; /* enum plan_values */
 	uint32_t keep;   /* WIRE_KEEP_…: what stays as the last execution left it */
 	uint32_t perturbation; /* which stream of ξ moves floating inputs, x·(1 + amplitude·ξ); 0: none does */
-	double amplitude;      /* 0 ≤ amplitude < 1 */
+	double amplitude;      /* -1 < amplitude < 1; the other sign moves the other way */
+	struct plan_immediates immediates; /* of two kinds of values */
 };
 /* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was
  * never written. WIRE_LOOK: writes and executes nothing, and only examines
@@ -184,7 +194,7 @@ struct wire_compare {
 /* Bytes of one bound beside values of that type. */
 static inline size_t wire_bound_size(enum dtype want_type) { return want_type == DTYPE_F64 ? 8 : 4; }
 
-enum { WIRE_MISMATCHES = 8, WIRE_MAP = 8, WIRE_FINDING = 240, WIRE_POOLED = 48 /* executions */ };
+enum { WIRE_MISMATCHES = 64, WIRE_MAP = 8, WIRE_FINDING = 240, WIRE_POOLED = 48 /* executions */ };
 struct wire_mismatch { int64_t index; double got, want, bound; }; /* index: row-major over the logical dims */
 
 /* An element is judged unless its bound is infinite. It is right when |got-want| <= bound; a NaN or an infinity is wanted
@@ -205,7 +215,7 @@ struct wire_compared {
 	double worst_ratio;        /* the largest ratio; infinite where got is not finite or the bound is 0 */
 	struct wire_mismatch worst; /* the first element that has it */
 	double mean_ratio;         /* over judged elements; ratios above 16 count as 16 */
-	double signed_mean;        /* the same, negative where got < want */
+	double signed_mean;        /* the same, negative where got < want, or where got is nearer to zero: the larger of both */
 	uint32_t mismatch_count;   /* entries of the list below */
 	struct wire_mismatch mismatch[WIRE_MISMATCHES];
 	char finding[WIRE_FINDING]; /* what is wrong, in the terms of the output's kind; "" when figures say it all */
@@ -359,8 +369,10 @@ struct wire_ceiling {
 };
 struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 
-/* Interprets the kernels and looks for races. */
-struct wire_races { uint32_t run; uint64_t seed; uint32_t ordered; /* 1: outputs are the same in any order of groups */ };
+/* How far outputs may depend on the order in which groups and waves run: at will, not at all, as sums of floats round. */
+enum wire_order { WIRE_ORDER_ANY, WIRE_ORDER_FIXED, WIRE_ORDER_ROUNDS };
+/* Interprets the kernels on such values and looks for races. */
+struct wire_races { uint32_t run; uint64_t seed; enum wire_order ordered; enum plan_values values; };
 struct wire_raced { char *finding; /* the first race; "" none */ };
 
 /* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted;

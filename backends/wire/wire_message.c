@@ -48,11 +48,16 @@ static const struct wire_table kernel_table = WIRE_TABLE("kernel", wire_kernel, 
 	WIRE_STRING(wire_kernel, name),
 	WIRE_RUN(wire_kernel, registers, block));
 
+static const struct wire_table immediates_table = WIRE_TABLE("immediates", wire_immediates, NULL,
+	WIRE_LIST(wire_immediates, floats, float_count, &wire_table_f64),
+	WIRE_LIST(wire_immediates, others, other_count, &wire_table_f64));
+
 const struct wire_table wire_compiled_table = WIRE_TABLE("compiled", wire_compiled, NULL,
 	WIRE_BYTES(wire_compiled, binary, binary_len),
 	WIRE_STRING(wire_compiled, log),
 	WIRE_LIST(wire_compiled, kernels, kernel_count, &kernel_table),
-	WIRE_ANY(wire_compiled, compile_ns));
+	WIRE_ANY(wire_compiled, compile_ns),
+	WIRE_STRUCT(wire_compiled, immediates, &immediates_table));
 
 /* --- executing ---------------------------------------------------------------------------------------------------- */
 
@@ -65,6 +70,11 @@ const struct wire_table wire_prepared_table = WIRE_TABLE("prepared", wire_prepar
 
 const struct wire_table wire_release_table = WIRE_TABLE("release", wire_release, NULL, WIRE_ANY(wire_release, run));
 
+static const struct wire_table chosen_table = WIRE_TABLE("immediates", plan_immediates, NULL,
+	WIRE_UP_TO(plan_immediates, count, PLAN_IMMEDIATES_MAX),
+	{ .name = "at", .kind = WIRE_IS_NUMBER, .number = WIRE_F64, .offset = offsetof(struct plan_immediates, at),
+	  .count = PLAN_IMMEDIATES_MAX, .low = -DBL_MAX, .high = DBL_MAX });
+
 const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute, NULL,
 	WIRE_ANY(wire_execute, run),
 	WIRE_ANY(wire_execute, seed),
@@ -72,7 +82,8 @@ const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute,
 	WIRE_UP_TO(wire_execute, values, PLAN_VALUES - 1),
 	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_ALL),
 	WIRE_ANY(wire_execute, perturbation),
-	WIRE_UP_TO(wire_execute, amplitude, 1 - DBL_EPSILON));
+	WIRE_BETWEEN(wire_execute, amplitude, DBL_EPSILON - 1, 1 - DBL_EPSILON),
+	WIRE_STRUCT(wire_execute, immediates, &chosen_table));
 
 const struct wire_table wire_executed_table = WIRE_TABLE("executed", wire_executed, NULL,
 	WIRE_ANY(wire_executed, device_ns),
@@ -128,7 +139,8 @@ const struct wire_table wire_product_found_table = WIRE_TABLE("product found", w
 	WIRE_ANY(wire_product_found, allowed));
 
 const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
-	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed), WIRE_UP_TO(wire_races, ordered, 1));
+	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed), WIRE_UP_TO(wire_races, ordered, WIRE_ORDER_ROUNDS),
+	WIRE_UP_TO(wire_races, values, PLAN_VALUES - 1));
 
 static const struct wire_table launch_count_table = WIRE_TABLE("count of a launch", wire_launch_count, NULL,
 	WIRE_STRING(wire_launch_count, kernel),

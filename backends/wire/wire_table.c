@@ -129,8 +129,12 @@ static const struct {
 };
 
 static const struct wire_field u64_row = { .name = "number", .kind = WIRE_IS_NUMBER, .number = WIRE_U64, .count = 1 };
+static const struct wire_field f64_row = {
+	.name = "number", .kind = WIRE_IS_NUMBER, .number = WIRE_F64, .count = 1, .low = -DBL_MAX, .high = DBL_MAX
+};
 static const struct wire_field text_row = { .name = "text", .kind = WIRE_IS_TEXT, .count = 1 };
 const struct wire_table wire_table_u64 = { .name = "number", .size = sizeof(uint64_t), .fields = &u64_row, .field_count = 1 };
+const struct wire_table wire_table_f64 = { .name = "number", .size = sizeof(double), .fields = &f64_row, .field_count = 1 };
 const struct wire_table wire_table_text = { .name = "text", .size = sizeof(char *), .fields = &text_row, .field_count = 1 };
 const struct wire_table wire_table_empty = { .name = "empty" };
 

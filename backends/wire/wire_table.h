@@ -132,7 +132,7 @@ struct wire_table {
 /* clang-format on */
 
 /* For lists of plain numbers and texts, and for messages without content. */
-extern const struct wire_table wire_table_u64, wire_table_text, wire_table_empty;
+extern const struct wire_table wire_table_u64, wire_table_f64 /* finite */, wire_table_text, wire_table_empty;
 
 /* Appends the struct. */
 void wire_encode(const struct wire_table *t, const void *m, struct buf *out);

@@ -119,7 +119,11 @@ int runs_find(const struct runs *all, uint32_t number, struct run **ret_run, str
 static struct fill_choice choice_of(const struct wire_execute *m)
 {
 	return (struct fill_choice){
-		.seed = m->seed, .values = m->values, .perturbation = m->perturbation, .amplitude = m->amplitude
+		.seed = m->seed,
+		.values = m->values,
+		.perturbation = m->perturbation,
+		.amplitude = m->amplitude,
+		.immediates = m->immediates,
 	};
 }
 
@@ -137,6 +141,8 @@ static const void *input_image(struct runs *all, const struct plan_buffer *b, co
 		 b->closed, b->least, b->most);
 	for (unsigned i = 0; i < b->rank; i++)
 		buf_addf(&text, " %lld", (long long)b->dims[i]);
+	for (uint64_t i = 0; i < c->immediates.count; i++)
+		buf_addf(&text, " %a", c->immediates.at[i]);
 	buf_addf(&text, " %s", b->name);
 	struct hash key = hash_text(buf_text(&text));
 	buf_fini(&text);

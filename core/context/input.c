@@ -40,10 +40,9 @@ int input_name(const struct spec *spec, const char *name, struct err *e)
 		return err_set(e, ERR_INPUT, "%s is a word of the language or of host code; choose another name", name);
 	if (dtype_parse(name) >= 0)
 		return err_set(e, ERR_INPUT, "%s is the name of a type; choose another name", name);
-	bool taken = expr_scope_find(spec->scope, name) >= 0;
-	for (size_t k = 0; k < spec->array_count; k++)
-		taken = taken || strcmp(spec->arrays[k].name, name) == 0;
-	return taken ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name) : 0;
+	return expr_scope_find(spec->scope, name) >= 0 || spec_array(spec, name)
+		       ? err_set(e, ERR_INPUT, "%s is declared twice (input, tuning parameter or constant)", name)
+		       : 0;
 }
 
 int input_var(struct spec *spec, const char *name, bool tuning, enum dtype type, const char *set, int line, struct err *e)

@@ -3,6 +3,8 @@
 #include "core/context/lift.h"
 
 #include <ctype.h>
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,15 +119,23 @@ static int widened_from(const struct lift *lift, const char *name, enum dtype ty
 static bool renames(const struct lift *lift, const struct spec *spec, const char *name)
 {
 	unsigned as = views_of(lift, name);
-	for (size_t i = 0; i < spec->array_count; i++)
-		if (strcmp(spec->arrays[i].name, name) == 0)
-			return widened_from(lift, name, spec->arrays[i].type) >= 0;
-	return !(as & AS_BITS) && !(as & AS_FLOATS && as & AS_HALVES);
+	const struct spec_array *a = spec_array(spec, name);
+	return a ? widened_from(lift, name, a->type) >= 0 : !(as & AS_BITS) && !(as & AS_FLOATS && as & AS_HALVES);
 }
 
 /* --- text --------------------------------------------------------------------------------------------------------- */
 
-/* The literal's value, as the declared code has it, in double. Integers and doubles stay as they are written. */
+/* Whether a decimal literal has more digits than a float holds, as pi has: kernels may hold such a number more exactly. */
+static bool is_long(const char *text, double v)
+{
+	size_t digits = 0;
+	for (const char *at = text + strspn(text, "0."); isdigit((unsigned char)*at) || *at == '.'; at++)
+		digits += *at != '.';
+	return digits > FLT_DIG + 2 && fabs(v) > 1e-30 && fabs(v) < 1e30; /* others are limits of the type */
+}
+
+/* The literal's value in double, as the declared code has it, or as it is written where that has many digits. Integers and doubles
+ * stay as they are written. */
 static void add_number(const char *s, size_t n, bool hlsl, struct buf *out)
 {
 	char *text = mem_strn(s, n), *end;
@@ -133,6 +143,8 @@ static void add_number(const char *s, size_t n, bool hlsl, struct buf *out)
 	char last = (char)tolower((unsigned char)s[n - 1]);
 	bool narrow = !hex || point ? last == 'f' || last == 'h' || (hlsl && point && last != 'l') : false;
 	double v = narrow ? (double)strtof(text, &end) : 0;
+	if (narrow && !hex && is_long(text, v))
+		v = strtod(text, NULL);
 	if (!narrow || end == text)
 		buf_add(out, s, n);
 	else if (hlsl)

@@ -105,14 +105,12 @@ int output_take(struct spec_array *a, const char **at, struct err *e)
 int output_resolve(const struct spec *spec, struct spec_array *a, struct err *e)
 {
 	struct judgement *j = &a->judged;
-	for (size_t k = 0; a->indexed && k < spec->array_count; k++)
-		if (strcmp(spec->arrays[k].name, a->indexed) == 0)
-			j->of = (uint32_t)k + 1;
+	const struct spec_array *x = a->indexed ? spec_array(spec, a->indexed) : NULL;
 	if (a->indexed == NULL)
 		return 0;
-	if (j->of == 0)
+	if (x == NULL)
 		return err_set(e, ERR_INPUT, "indices of %s: there is no array of that name", a->indexed);
-	const struct spec_array *x = &spec->arrays[j->of - 1];
+	j->of = (uint32_t)(x - spec->arrays) + 1;
 	if (x->role == PLAN_OUT)
 		return err_set(e, ERR_INPUT, "indices of %s: it is an output; name the input that the indices point into", x->name);
 	if (j->axis == UINT32_MAX)

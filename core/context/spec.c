@@ -79,6 +79,25 @@ int spec_find(const struct spec *s, const char *name)
 	return -1;
 }
 
+const struct spec_array *spec_array(const struct spec *s, const char *name)
+{
+	for (size_t i = 0; i < s->array_count; i++)
+		if (strcmp(s->arrays[i].name, name) == 0)
+			return &s->arrays[i];
+	return NULL;
+}
+
+bool spec_is_random(const struct spec *s, enum dtype type)
+{
+	bool random = s->precision != SPEC_TENSOR;
+	for (size_t i = 0; i < s->array_count; i++) {
+		const struct spec_array *a = &s->arrays[i];
+		if (a->role != PLAN_OUT && dtype_is_float(a->type))
+			random = random && a->type == type && (a->content.fill == PLAN_RANDOM || a->content.fill == PLAN_SORTED);
+	}
+	return random;
+}
+
 char *spec_judged_text(const struct spec *s, const struct spec_array *a)
 {
 	const struct judgement *j = &a->judged;
@@ -252,6 +271,17 @@ double spec_roundoff_inputs(const struct spec *s)
 		if (s->arrays[k].role != PLAN_OUT)
 			u = fmax(u, spec_roundoff_operand(s, s->arrays[k].type));
 	return u;
+}
+
+double spec_flushed_inputs(const struct spec *s)
+{
+	double most = 0;
+	for (size_t i = 0; i < s->array_count; i++) {
+		enum dtype t = s->arrays[i].type;
+		if (s->arrays[i].role != PLAN_OUT && dtype_is_float(t))
+			most = fmax(most, dtype_smallest_normal(s->precision == SPEC_TENSOR || t == DTYPE_F64 ? t : DTYPE_F32));
+	}
+	return most;
 }
 
 static bool rules_hold(const struct spec *s, bool device, const struct value *env, char **ret_why)

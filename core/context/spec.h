@@ -117,6 +117,11 @@ struct spec {
 
 /* Position of a variable in spec->vars; -1 when there is none. */
 int spec_find(const struct spec *spec, const char *name);
+/* The array of that name; NULL when there is none. */
+const struct spec_array *spec_array(const struct spec *spec, const char *name);
+/* Whether all floats that go in are random numbers of this type. Sums of numbers with fewer bits are often exact in one formula,
+ * and not in another. */
+bool spec_is_random(const struct spec *spec, enum dtype type);
 
 /* The facts of a device that front matter and host code may ask for, as `device.NAME`: the name ("warp_size") and the
  * value of number k. */
@@ -150,6 +155,9 @@ bool spec_sums_truncate(const struct spec *spec);
  * else 0), and the largest of all inputs. */
 double spec_roundoff_operand(const struct spec *spec, enum dtype type);
 double spec_roundoff_inputs(const struct spec *spec);
+/* The largest of the smallest normal numbers of its floating inputs, below which devices may flush to zero, and of f16 matrix units
+ * alone; 0: it has none. */
+double spec_flushed_inputs(const struct spec *spec);
 
 /* requires: entries that mention the device (facts NULL: none do), and those about input sizes alone (the domain):
  * true when all of that kind hold for `params`. On false *ret_why (may be NULL; owned by the caller) names the

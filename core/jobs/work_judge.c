@@ -69,7 +69,7 @@ static void add_figures(struct judge_verdict *v, const struct check *c)
 	v->untouched = f->untouched;
 	v->error = c->error;
 	v->tolerance = c->tolerance;
-	for (uint32_t i = 0; i < f->mismatch_count && i < WIRE_MISMATCHES && columns > 0; i++)
+	for (uint32_t i = 0; i < f->mismatch_count && i < CHECK_SHOWN && columns > 0; i++)
 		judge_verdict_mismatch(v, c->output, f->mismatch[i].index / columns, f->mismatch[i].index % columns,
 				       f->mismatch[i].got, f->mismatch[i].want);
 	v->has_map = f->mismatched > 0;

@@ -11,7 +11,11 @@
 #include "base/mem.h"
 #include "base/parallel_for.h"
 
-enum { BLOCK = 1024 };
+enum {
+	BLOCK = 1024,
+	TURNED_PART = 32 /* of the numbers that rounding turns over, so many more may be turned that no truth showed */
+};
+#define SMOOTH_MOST 32.0 /* amplitudes of the output's root mean square: what moves by more has turned over */
 
 const char *bound_cause_text(enum bound_cause cause)
 {
@@ -85,6 +89,31 @@ static void move_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 			*moved = m->absorb ? m->absorb(y[i], p[i], *moved) : fmaxf(bound_move(y[i], p[i]), *moved);
 		}
 	}
+}
+
+bool bound_turns(const struct bound_output *o)
+{
+	double y[BLOCK], squares = 0, most = 0;
+	for (size_t at = 0; at < o->n; at += BLOCK) {
+		size_t n = o->n - at < BLOCK ? o->n - at : BLOCK;
+		dtype_load_all(o->truth_type, (const uint8_t *)o->truth + at * dtype_size(o->truth_type), y, n);
+		for (size_t i = 0; i < n; i++) {
+			squares += isfinite(y[i]) ? y[i] * y[i] : 0;
+			most = isfinite(o->moved[at + i]) ? fmax(most, (double)o->moved[at + i]) : most;
+		}
+	}
+	return most > (dtype_is_float(o->type) ? SMOOTH_MOST * o->amplitude * sqrt(squares / (double)o->n) : 0);
+}
+
+bool bound_is_whole(const struct bound_output *o, double sums, double own)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		double y = dtype_load(o->truth_type, (const uint8_t *)o->truth + i * dtype_size(o->truth_type));
+		double b = o->baseline ? dtype_load(o->type, (const uint8_t *)o->baseline + i * dtype_size(o->type)) : y;
+		if (y != floor(y) || fabs(y) * sums > 1 || !(fabs(b - y) <= own * fabs(y)))
+			return false;
+	}
+	return true;
 }
 
 void bound_add_moved(const struct bound_output *o, const void *perturbed)
@@ -307,6 +336,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.inputs = r->inputs,
 		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), most) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
+		.baseline_times = r->far ? BOUND_BASELINE_FAR : BOUND_BASELINE_FACTOR,
 		.rounding = r->rounded ? 1.5 : 1,
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
@@ -413,12 +443,12 @@ static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t
 		if (memcmp(y, b, size) != 0)
 			jump = fmax(jump, fabs(dtype_load(o->type, y) - dtype_load(o->type, b)));
 		moved += jump > 0;
+		causes[i] = jump > 0 ? BOUND_JUMPS : BOUND_EXACT;
 		s->jump = fmax(s->jump, jump);
 		s->tells_zeros |= dtype_load(o->type, y) != 0;
 		s->tells_constant |= memcmp(y, truth, size) != 0;
 	}
-	memset(causes, BOUND_EXACT, o->n);
-	s->causes[BOUND_EXACT] = o->n;
+	s->causes[BOUND_EXACT] = o->n - moved;
 	s->causes[BOUND_JUMPS] = moved;
 	s->tells_constant = s->tells_zeros && (s->tells_constant || o->n == 1);
 }
@@ -431,6 +461,9 @@ void bound_make(const struct bound_output *o, const struct bound_rules *rules, v
 		make_floats(&m, rules, ret_summary);
 	else
 		make_integers(o, ret_values, ret_causes, ret_summary);
+	uint64_t turned = ret_summary->causes[dtype_is_float(o->type) ? BOUND_WIDE : BOUND_JUMPS], few = turned / TURNED_PART + 1;
 	if (!dtype_is_float(o->type))
-		ret_summary->forgiven = bound_forgiven(ret_summary->causes[BOUND_JUMPS], o->n);
+		ret_summary->forgiven = bound_forgiven(turned, o->n);
+	else if (o->amplitude < 1 && few < ret_summary->forgiven)
+		ret_summary->forgiven = few;
 }

@@ -22,6 +22,7 @@ struct bound_rules {
 	bool rough;      /* the truth was computed no more exactly than candidates are */
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
+	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
 	bool pooled;     /* terms may be as large as the largest element */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
@@ -68,6 +69,10 @@ uint64_t bound_forgiven(uint64_t moved, size_t n);
 
 /* Adds what one perturbed truth (of the same type) moved. */
 void bound_add_moved(const struct bound_output *o, const void *perturbed);
+/* Whether rounding turns a decision over: an integer moved, or a number moved by far more than a smooth function does. */
+bool bound_turns(const struct bound_output *o);
+/* Whether all elements are integers that sums with roundoff `sums` hold exactly, and the baseline has them but for `own`. */
+bool bound_is_whole(const struct bound_output *o, double sums, double own);
 /* Marks what the truth absorbs: `large` is the truth with large numbers in place of infinities and NaN. Behind all moves. */
 void bound_add_absorbed(const struct bound_output *o, const void *large);
 /* Finds among them what an infinity itself decides, which is judged: `with_nan` is the truth with NaN in place of infinities. */

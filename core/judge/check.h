@@ -12,6 +12,8 @@ struct check {
 	enum err_code code;           /* why it did not: ERR_WRONG, ERR_CRASH, ERR_TIMEOUT, …; ERR_NONE when passed */
 	bool alone;                   /* a failure that says nothing about other configurations: the device was lost with it */
 	char *reason;                 /* one line; NULL when passed */
+	bool gave_nan;                /* the reason shows an element that is NaN and should not be */
+	bool wants_nan;               /* or one that is no NaN and should be */
 	char *output;                 /* name of the output that the figures below belong to: the worst one; NULL before any */
 	double error, tolerance;      /* of the element nearest to its bound: distance and bound; NAN before any comparison */
 	struct wire_compared figures; /* of that output; zero before any comparison */
@@ -25,7 +27,8 @@ struct check {
 };
 
 enum {
-	CHECK_POISON = 0x5A
+	CHECK_POISON = 0x5A,
+	CHECK_SHOWN = 8 /* mismatches that a verdict lists */
 }; /* of outputs after timing: 203 in f16, 1.5e16 in f32: a number, so that max() and selects cannot hide it */
 
 /* A secret seed: unguessable, so that no kernel can know the values. */

@@ -287,7 +287,11 @@ static char *question_line(const struct oracle_question *q, const char *ask, jso
  * afterwards. */
 static int send_inputs(const struct oracle_question *q, const struct transfer *t, struct err *e)
 {
-	struct fill_choice choice = { q->input->seed, q->input->values, q->input->perturbation, q->input->amplitude };
+	struct fill_choice choice = { .seed = q->input->seed,
+				      .values = q->input->values,
+				      .perturbation = q->input->perturbation,
+				      .amplitude = q->input->amplitude,
+				      .immediates = q->input->immediates };
 	int rc = 0;
 	for (size_t i = 0; rc == 0 && i < q->plan->buffer_count; i++) {
 		struct plan_buffer b = q->plan->buffers[i];

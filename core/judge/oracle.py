@@ -187,22 +187,34 @@ def compute(question, problem, tensors):
     if not moves:
         return exact
     moved = [torch.zeros(t.shape, dtype=KINDS["float32"], device=t.device) for t in exact]
-    stream = torch.Generator(device=problem.where).manual_seed(moves["seed"])
-    for _ in range(moves["count"]):
-        values = {n: perturbed(t, moves, stream, next(x for x in question["inputs"] if x["name"] == n))
-                  for n, t in inputs_as(DOUBLE, tensors, problem.where).items()}
-        if problem.precision is not DOUBLE:  # rounded to the declared types first
-            values = inputs_as(problem.precision, {n: t.to(tensors[n].dtype) for n, t in values.items()}, problem.where)
-        for at, y, p in zip(moved, exact, problem.run({**params, **values}, outputs)):
-            torch.maximum(at, distance(y, p), out=at)
+    for sign in 1, -1:
+        stream = torch.Generator(device=problem.where).manual_seed(moves["seed"])
+        for _ in range(moves["count"]):
+            values = {n: perturbed(t, sign * moves["amplitude"], stream, next(x for x in question["inputs"] if x["name"] == n))
+                      for n, t in inputs_as(DOUBLE, tensors, problem.where).items()}
+            if problem.precision is not DOUBLE:  # rounded to the declared types first
+                values = inputs_as(problem.precision, {n: t.to(tensors[n].dtype) for n, t in values.items()}, problem.where)
+            for at, y, p in zip(moved, exact, problem.run({**params, **values}, outputs)):
+                torch.maximum(at, distance(y, p), out=at)
+        if not any(turned(at, y, moves["amplitude"]) for at, y in zip(moved, exact)):
+            break
     return exact + moved
 
 
-def perturbed(tensor, moves, stream, x):
+def turned(moved, y, amplitude):
+    """Whether rounding turns a decision over. bound_turns() in C says the same."""
+    moved = torch.where(moved.isfinite(), moved, 0).max() if moved.numel() else 0
+    if not y.dtype.is_floating_point:
+        return bool(moved > 0)
+    y = y.double()
+    return bool(moved > 32 * amplitude * torch.where(y.isfinite(), y, 0).square().mean().sqrt())
+
+
+def perturbed(tensor, amplitude, stream, x):
     """Every number times 1 + amplitude * a number in [-1, 1), inside of a closed domain."""
     if not tensor.dtype.is_floating_point:
         return tensor
-    tensor *= torch.empty_like(tensor).uniform_(1 - moves["amplitude"], 1 + moves["amplitude"], generator=stream)
+    tensor *= 1 + amplitude * torch.empty_like(tensor).uniform_(-1, 1, generator=stream)
     return tensor.clamp_(*x["closed"]) if "closed" in x else tensor
 
 

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
+#include "core/judge/dictionary.h"
 #include "core/judge/oracle.h"
 #include "core/judge/reference_make.h"
 #include "core/judge/truth.h"
@@ -68,6 +69,7 @@ static void outputs_fini(struct reference *r)
 	free(r->unfit);
 	free(r->weak);
 	free(r->by);
+	dictionary_fini(&r->immediates);
 	*r = (struct reference){ 0 };
 }
 
@@ -359,14 +361,27 @@ static int enter_present(const struct reference_source *j, struct pool_worker *p
 	return 0;
 }
 
+static char *key_of(const struct reference_source *j, const struct reference_values *v, const char *size)
+{
+	struct buf key = BUF_INIT;
+	buf_addf(&key, "%s %s %s %llx %d", context_hash(j->baseline)->hex, j->facts->id, size, (unsigned long long)v->seed,
+		 v->values);
+	for (uint64_t i = 0; i < v->immediates.count; i++)
+		buf_addf(&key, " %a", v->immediates.at[i]);
+	return buf_steal(&key);
+}
+
 int reference_get(const struct reference_source *j, struct pool_worker *device, const struct reference_values *values,
 		  const struct reference **ret_reference, struct err *e)
 {
 	struct params *inputs = params_part(values->size, false), *params = NULL;
 	char *size_text = params_text(inputs);
-	char *key = mem_fmt("%s %s %s %llx %d", context_hash(j->baseline)->hex, j->facts->id, size_text,
-			    (unsigned long long)values->seed, values->values);
-	struct reference_making m = { .j = j, .process = pool_reference(device), .seed = values->seed, .values = values->values };
+	char *key = key_of(j, values, size_text);
+	struct reference_making m = { .j = j,
+				      .process = pool_reference(device),
+				      .seed = values->seed,
+				      .values = values->values,
+				      .immediates = values->immediates };
 	struct entry *entry = NULL;
 	int rc = enter_present(j, m.process, key, &entry, e);
 	if (rc == 0 && entry == NULL) {

@@ -10,6 +10,8 @@
 
 /* Completes "OUTPUT …": why a round of integers cannot judge, which says nothing against the others. */
 #define REFERENCE_INEXACT "is not exact on integers"
+/* The same: what another round judges in place of this one. */
+#define REFERENCE_ELSEWHERE "is judged on other values"
 
 /* Where references come from. All borrowed. */
 struct reference_source {
@@ -32,6 +34,7 @@ struct reference_output {
 	struct hash hash;       /* of what is wanted; of a resident reference the name of its truth */
 	uint8_t *causes;        /* enum bound_cause of each element's bound; owned; NULL when resident */
 	uint64_t forgiven;      /* elements that may be off by up to `jump`: rounding turns decisions over */
+	bool turns;             /* causes tells all integers that it turns over (BOUND_JUMPS) */
 	double jump;
 	uint64_t overflows; /* elements where the baseline is not finite, though the truth is: a candidate may overflow in as many
 			       others */
@@ -58,6 +61,7 @@ struct reference {
 	bool tells;    /* some output does */
 	char *weak;    /* why none does; NULL: one does */
 	char *by;      /* the oracle that computed it; NULL: a context did; owned */
+	struct wire_immediates immediates; /* what the baseline's own code holds; none where it did not run */
 	uint64_t execute_ns; /* the baseline's own execution, with what the first one costs; bounds how long a candidate may take */
 };
 
@@ -78,6 +82,7 @@ struct reference_values {
 	const struct params *size;
 	uint64_t seed;
 	enum plan_values values;
+	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS */
 };
 
 /* Borrowed until reference_release. Computed on `device`'s reference process unless it is kept or being computed; one at a time

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/judge/bound.h"
+#include "core/judge/dictionary.h"
 #include "core/judge/oracle.h"
 #include "core/judge/round.h"
 #include "core/judge/truth.h"
@@ -48,6 +49,8 @@ struct making {
 	struct raw *raw; /* one an output */
 	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays
 			    are */
+	bool nan;        /* inputs take NaN */
+	bool likely;     /* only probabilities have such values: they are never far from 1 together */
 	double amplitude;
 	struct oracle_answer answer; /* the oracle's to the last execution */
 };
@@ -57,13 +60,17 @@ struct making {
 static struct trial_input input_of(const struct making *m)
 {
 	return (struct trial_input){
-		.seed = m->q->seed, .poison = TRIAL_POISON, .values = m->q->values, .keep = m->r->resident ? WIRE_RESIDENT : 0
+		.seed = m->q->seed,
+		.poison = TRIAL_POISON,
+		.values = m->q->values,
+		.keep = m->r->resident ? WIRE_RESIDENT : 0,
+		.immediates = m->q->immediates,
 	};
 }
 
 static int64_t timeout_of(const struct making *m)
 {
-	return round_is_all_integers(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
+	return round_may_crash(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
 }
 
 /* Where some inputs move alike, only their fill knows which; all others are perturbed by the oracle itself, in the same
@@ -109,38 +116,6 @@ static int fetch(struct making *m, struct trial *t, size_t k, uint8_t **ret_answ
 	return 0;
 }
 
-/* How the baseline says that its output of this name is judged. */
-static const struct spec_array *array_of(const struct spec *spec, const char *name)
-{
-	for (size_t i = 0; i < spec->array_count; i++)
-		if (strcmp(spec->arrays[i].name, name) == 0)
-			return &spec->arrays[i];
-	return NULL;
-}
-
-/* The largest of the smallest normal numbers of its floating inputs, below which devices may flush to zero; 0: it has none. */
-static double flushed_inputs(const struct spec *spec)
-{
-	double most = 0;
-	for (size_t i = 0; i < spec->array_count; i++)
-		if (spec->arrays[i].role != PLAN_OUT && dtype_is_float(spec->arrays[i].type))
-			most = fmax(most, dtype_smallest_normal(spec->arrays[i].type));
-	return most;
-}
-
-/* Whether all floats that it is made of are random numbers of its own type. Sums of numbers with fewer bits are often exact
- * in one formula, and not in another. */
-static bool of_random_numbers(const struct spec *spec, const struct reference_output *o)
-{
-	bool random = spec->precision != SPEC_TENSOR;
-	for (size_t i = 0; i < spec->array_count; i++) {
-		const struct spec_array *a = &spec->arrays[i];
-		if (a->role != PLAN_OUT && dtype_is_float(a->type))
-			random = random && a->type == o->type && (a->content.fill == PLAN_RANDOM || a->content.fill == PLAN_SORTED);
-	}
-	return random;
-}
-
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	const struct reference_output *o = &m->r->outputs[k];
@@ -151,14 +126,16 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
 	bool exact = round_is_exact(m->q->values);
-	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * round_far_factor(m->q->values),
+	double far = round_far_factor(m->q->values);
+	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * (m->likely ? fmin(far, SHIFTED_FACTOR) : far),
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .truncates = spec_sums_truncate(m->spec),
-				     .flushed = flushed_inputs(m->spec),
+				     .flushed = spec_flushed_inputs(m->spec),
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
-				     .copies = m->q->values == PLAN_DECLARED && of_random_numbers(m->spec, o),
+				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
+				     .far = round_is_far(m->q->values),
 				     .pooled = round_is_zero(m->q->values),
 				     .fields = fields };
 }
@@ -198,7 +175,7 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 	m->raw = MEM_NEW_N(struct raw, n + 1);
 	for (size_t k = 0; k < n; k++) {
 		const struct plan_buffer *b = variant_output(t->variant, k);
-		const struct spec_array *a = array_of(m->spec, b->name);
+		const struct spec_array *a = spec_array(m->spec, b->name);
 		struct reference_output *o = &m->r->outputs[m->r->output_count];
 		struct raw *raw = &m->raw[m->r->output_count++];
 		*o = (struct reference_output){ .name = mem_str(b->name),
@@ -266,29 +243,43 @@ static int run_other(struct making *m, struct trial *t, const struct trial_input
 	return rc < 0 ? rc : add_perturbed(m, t, step, e);
 }
 
-/* The truths from perturbed inputs. */
-static int run_perturbed(struct making *m, struct trial *t, struct err *e)
+static bool turns_over(const struct making *m)
+{
+	bool turns = false;
+	for (size_t k = 0; !m->r->resident && !turns && k < m->r->output_count; k++) {
+		struct bound_output o = bound_output_of(m, k);
+		turns = bound_turns(&o);
+	}
+	return turns;
+}
+
+/* Truths from inputs that are moved by this amplitude. */
+static int run_moved(struct making *m, struct trial *t, double amplitude, struct err *e)
 {
 	struct trial_input input = input_of(m);
 	int rc = 0;
-	input.amplitude = m->amplitude;
-	for (input.perturbation = 1; rc == 0 && !oracle_moves(m) && input.perturbation <= PERTURBATIONS; input.perturbation++)
+	input.amplitude = amplitude;
+	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS; input.perturbation++)
 		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
-	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
-				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS },
-				      of_runs[] = { PLAN_FINITE_RUNS, PLAN_RUNS };
-	enum plan_values own = m->q->values;
-	const enum plan_values *others = own == PLAN_SPECIAL ? of_places : own == PLAN_RUNS ? of_runs : of_rows;
-	size_t count = own == PLAN_SPECIAL                             ? MEM_COUNT(of_places)
-		       : own == PLAN_RUNS || own == PLAN_INFINITE_ROWS ? MEM_COUNT(of_rows)
-								       : 0;
-	input = input_of(m);
+	return rc;
+}
+
+/* The truths from perturbed inputs. Decisions are seen from both sides, so that what is turned over in nearly every honest kernel
+ * is known. */
+static int run_perturbed(struct making *m, struct trial *t, struct err *e)
+{
+	int rc = oracle_moves(m) ? 0 : run_moved(m, t, m->amplitude, e);
+	if (rc == 0 && !oracle_moves(m) && turns_over(m))
+		rc = run_moved(m, t, -m->amplitude, e);
+	size_t count;
+	const enum plan_values *others = round_absorbing(m->q->values, &count);
+	struct trial_input input = input_of(m);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		input.values = others[i];
 		rc = run_other(m, t, &input, WIRE_TRUTH_ABSORBED, e);
 	}
 	input.values = PLAN_NAN_ROWS;
-	return rc == 0 && own == PLAN_INFINITE_ROWS ? run_other(m, t, &input, WIRE_TRUTH_DECIDED, e) : rc;
+	return rc == 0 && m->q->values == PLAN_INFINITE_ROWS ? run_other(m, t, &input, WIRE_TRUTH_DECIDED, e) : rc;
 }
 
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
@@ -329,6 +320,8 @@ static int run_truth(struct making *m, struct err *e)
 	rc = execute(m, &t, &input, &m->r->execute_ns, e);
 	if (rc == 0)
 		rc = fetch_truth(m, &t, e);
+	if (rc == 0 && m->truth.kind == TRUTH_BASELINE)
+		dictionary_add(&m->r->immediates, &v);
 	if (rc == 0 && asks) {
 		m->r->by = m->answer.by;
 		m->answer.by = NULL;
@@ -352,13 +345,8 @@ static bool is_exact(const struct making *m, size_t k)
 	double sums = spec_roundoff_sums(m->spec), own = dtype_roundoff(o->type);
 	if (m->r->resident)
 		return raw->fractions == 0 && raw->most * sums <= 1 && raw->summary.baseline_ratio <= 1;
-	for (size_t i = 0; i < o->elements; i++) {
-		double y = dtype_load(raw->truth_type, raw->truth + i * dtype_size(raw->truth_type));
-		double b = raw->baseline ? dtype_load(o->type, raw->baseline + i * dtype_size(o->type)) : y;
-		if (y != floor(y) || fabs(y) * sums > 1 || !(fabs(b - y) <= own * fabs(y)))
-			return false;
-	}
-	return true;
+	struct bound_output whole = bound_output_of(m, k);
+	return bound_is_whole(&whole, sums, own);
 }
 
 static void bound_on_host(struct making *m, size_t k)
@@ -400,17 +388,20 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 		return rc;
 	o->forgiven = s->forgiven;
 	o->jump = s->jump;
+	o->turns = !dtype_is_float(o->type) && m->amplitude > 0 && !m->r->resident;
 	if (round_is_unmoved(m->q->values)) {
 		o->forgiven = bound_forgiven(s->causes[BOUND_JUMPS] + s->causes[BOUND_POOR], o->elements);
 		o->forgiven += o->elements / 16 < UNMOVED_MOST ? o->elements / 16 : UNMOVED_MOST;
 		o->jump = INFINITY;
 	}
-	o->overflows = m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0;
+	o->overflows = m->q->values == PLAN_EXTREME            ? s->causes[BOUND_UNLIKE]
+		       : dictionary_is_huge(&m->q->immediates) ? o->elements
+							       : 0;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	o->may_be_nan = m->q->values == PLAN_RUNS;
-	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_MIXED_CONSTANTS || m->q->values == PLAN_COINCIDING ||
-		     round_is_unmoved(m->q->values) || round_is_all_integers(m->q->values);
+	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) ||
+		     round_may_crash(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "
@@ -427,7 +418,8 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 	const struct reference_output *o = &m->r->outputs[k];
 	const struct bound_summary *s = &m->raw[k].summary;
 	static const char *const help[BOUND_CAUSES] = {
-		[BOUND_WIDE] = "declare the range of the inputs, a finer `precision:`, or how the output is judged",
+		[BOUND_WIDE] = "declare the range of the inputs (one that is declared may lie too far from zero for its width), "
+			       "a finer `precision:`, or how the output is judged",
 		[BOUND_POOR] = "declare the `precision:` that the baseline computes with, or add a `reference` block",
 		[BOUND_UNLIKE] = "declare a range of the inputs in which the baseline does not overflow",
 		[BOUND_ABSORBED] = "close the domain of the inputs, as in `x: f32[n] = random closed`",
@@ -478,10 +470,11 @@ static int refuse_gross(const struct making *m, size_t k, struct err *e)
 static int refuse_values(const struct making *m, struct err *e)
 {
 	/* Squares that overflow give numbers, too: 1/sqrt(infinity) is 0. */
-	for (size_t k = 0; m->q->values == PLAN_HUGE && k < m->r->output_count; k++) {
+	bool faint = m->q->values == PLAN_FAINT;
+	for (size_t k = 0; (m->q->values == PLAN_HUGE || faint) && k < m->r->output_count; k++) {
 		const struct bound_summary *s = &m->raw[k].summary;
 		if (s->causes[BOUND_UNLIKE] || s->causes[BOUND_POOR] || s->baseline_ratio > 1)
-			return err_set(e, ERR_INTERNAL, "the baseline itself overflows");
+			return err_set(e, ERR_INTERNAL, "the baseline itself %s", faint ? "underflows" : "overflows");
 	}
 	if (round_is_unmoved(m->q->values) && (m->operands > 0 || !truth_is_lifted(&m->truth)))
 		return err_set(e, ERR_INTERNAL,
@@ -511,12 +504,23 @@ static char *weakness(const struct making *m, size_t k)
 /* Whether it may be the place of an extreme among floats, which on zeros alone is any. */
 static bool may_be_place(const struct making *m, const struct reference_output *o)
 {
-	return flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+	return spec_flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+}
+
+/* Whether a single yes or no is all that this output says, as whether any element is NaN. */
+static bool is_flag(const struct making *m, size_t k)
+{
+	const struct raw *raw = &m->raw[k];
+	bool single = m->r->outputs[k].elements == 1 && !dtype_is_float(m->r->outputs[k].type);
+	return single && (m->r->resident ? raw->most : dtype_load(raw->truth_type, raw->truth)) <= 1;
 }
 
 static int refuse_output(const struct making *m, size_t k, struct err *e)
 {
 	const struct reference_output *o = &m->r->outputs[k];
+	const char *elsewhere = is_flag(m, k) ? NULL : round_elsewhere(m->q->values, m->nan, o->type);
+	if (elsewhere)
+		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_ELSEWHERE ": %s", o->name, elsewhere);
 	/* Where NaN stands in an order is not specified; what is put in order cannot be judged beside it. */
 	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
 		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
@@ -611,6 +615,8 @@ static int run_baseline(struct making *m, struct err *e)
 			rc = make_bounds(m, &t, k, e);
 		if (rc == 0)
 			rc = compare_kinds(m, &t, e);
+		if (rc == 0)
+			dictionary_add(&m->r->immediates, &v);
 		trial_end(&t);
 	}
 	variant_fini(&v);
@@ -632,10 +638,15 @@ static int look_at_plan(struct making *m, struct err *e)
 	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN,
 	 * too. */
 	double u = spec_roundoff_inputs(m->spec);
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		if (plan->buffers[i].role == PLAN_SCRATCH)
-			u = fmax(u, spec_roundoff_operand(m->spec, plan->buffers[i].type));
+	m->likely = true;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		if (b->role == PLAN_SCRATCH)
+			u = fmax(u, spec_roundoff_operand(m->spec, b->type));
+		m->likely &= !plan_is_input(b) || !plan_values_apply(b, q->values) || b->fill == PLAN_PROBABILITIES;
+	}
 	m->operands = u;
+	m->nan = plan_takes_nan(plan);
 	plan_free(plan);
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;
 }
@@ -669,11 +680,11 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	free(m.raw);
 	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
-	bool integers = round_is_all_integers(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
-	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (integers && lost))) {
+	bool may_crash = round_may_crash(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
+	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (may_crash && lost))) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
 		io_reference->unfit = mem_fmt("%s%s", e->text,
-					      q->values == PLAN_INTEGERS || (integers && lost)
+					      q->values == PLAN_INTEGERS || (may_crash && lost)
 						      ? "; an array that indexes declares its range, as in `index: i32[n] < m`"
 						      : "");
 		*e = (struct err)ERR_INIT;

@@ -12,6 +12,7 @@ struct reference_making {
 	const struct params *params; /* the baseline runs with them */
 	uint64_t seed;
 	enum plan_values values;
+	struct plan_immediates immediates;
 };
 
 /* Fills *io_reference, which is empty; the caller frees it, even on failure. Values that cannot judge are an error only if they are

@@ -1,13 +1,15 @@
-/* round: what kinds of input values (enum plan_values) ask of a reference and of bounds. Called by core/judge/reference_make.c. */
+/* round: what kinds of input values (enum plan_values) ask of a reference, of bounds and of a plan. Called by reference_make.c and
+ * suite.c. */
 #ifndef PEAKD_CORE_JUDGE_ROUND_H
 #define PEAKD_CORE_JUDGE_ROUND_H
 
 #include <stdbool.h>
 
-#include "backends/wire/plan_buffer.h"
+#include "backends/wire/plan.h"
 
 #define FAR_FACTOR 32.0 /* times the roundoffs on far values */
 #define SHIFTED_FACTOR 4.0
+#define MIXED_FACTOR 256.0 /* on rows of two scales: what is small there costs what is large */
 
 static inline bool round_is_at_end(enum plan_values v)
 {
@@ -19,10 +21,11 @@ static inline bool round_is_zero(enum plan_values v)
 	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE;
 }
 
-/* Values that indexes and lengths of loops may not be meant for. */
-static inline bool round_is_all_integers(enum plan_values v)
+/* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
+static inline bool round_may_crash(enum plan_values v)
 {
-	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v);
+	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES ||
+	       v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -34,20 +37,28 @@ static inline bool round_is_exact(enum plan_values v)
  * cancel. */
 static inline bool round_is_far(enum plan_values v)
 {
-	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE || round_is_zero(v);
+	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS ||
+	       v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE ||
+	       v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT || v == PLAN_SEGMENTS || round_is_zero(v);
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
 static inline bool round_is_unmoved(enum plan_values v)
 {
-	return v == PLAN_QUARTERS;
+	return v == PLAN_EIGHTHS;
 }
 
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {
-	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE || round_is_unmoved(v);
+	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE ||
+	       v == PLAN_NEGATIVE || round_is_unmoved(v);
+}
+
+/* Where infinities stand among values in one place or in rows. */
+static inline bool round_is_infinite(enum plan_values v)
+{
+	return v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS;
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
@@ -56,8 +67,24 @@ static inline bool round_is_optional(enum plan_values v)
 static inline double round_far_factor(enum plan_values v)
 {
 	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
-	bool shifted = v == PLAN_FAR || equal || round_is_at_end(v);
+	bool shifted = v == PLAN_FAR || v == PLAN_PATTERNS || equal || round_is_at_end(v);
+	if (v == PLAN_SEGMENTS)
+		return MIXED_FACTOR;
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
+
+/* What the inputs are that get such values, in place of declared ones. */
+struct round_inputs {
+	bool any, floats;  /* there is one; there is a floating one */
+	bool open, closed; /* there is one that may leave its declared values; that may not */
+};
+struct round_inputs round_inputs(const struct plan *plan, enum plan_values values);
+/* Whether they judge any output. What NaN decides among integers is not specified, and no perturbation shows how far it reaches:
+ * PLAN_SPECIAL judges floats, and single integers, which may be flags; PLAN_SPECIAL_NUMBERS judges integers. */
+bool round_judges(const struct plan *plan, enum plan_values values);
+/* Why such values do not judge an output of that type, which others do; NULL: they may. nan: plan_takes_nan. */
+const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type);
+/* The values that show what the truth absorbs of infinities and NaN; *ret_count is 0 where there are none. */
+const enum plan_values *round_absorbing(enum plan_values values, size_t *ret_count);
 
 #endif

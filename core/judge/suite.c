@@ -5,21 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/values/fill.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "core/judge/delays.h"
 #include "core/judge/round.h"
+#include "core/judge/suite_draws.h"
 
 enum {
 	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
 	DELAYED_RUNS = 4, /* of the kernel with delays */
-	ENDS = 32,        /* draws of PLAN_MIXED_ENDS */
-	ENDS_BESIDE_FLOATS = 8,
-	ENDS_LEAST = 2, /* where all arrays have more than ENDS_BYTES */
-	ENDS_BYTES = 16 << 20,
-	RUN_SEEDS = 100000, /* that are tried for one that chooses an array */
-	SEEDS = 64,         /* of random numbers: some are drawn twice, which the worker leaves out */
+	SEEDS = 64,       /* of random numbers: some are drawn twice, which the worker leaves out */
 };
 
 struct step {
@@ -35,8 +30,6 @@ struct step {
 	bool unless_exact; /* only if the exact step before could not judge */
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
-
-#define OPEN "inputs may hold any number, not only those that are timed; a domain is closed as in `x: f32[n] = random(0, 1) closed`"
 
 #define ZEROS "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`"
 
@@ -57,16 +50,22 @@ static const struct step steps[] = {
 	  .why = "every element of every input counts",
 	  .values = PLAN_SPARSE,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
-	{ .name = "on values far from zero", .why = OPEN, .values = PLAN_FAR },
-	{ .name = "on values 32 times as large", .why = OPEN, .values = PLAN_LARGER },
-	{ .name = "on values 2^10 and 2^50 times smaller", .why = OPEN, .values = PLAN_SMALL },
-	{ .name = "on magnitudes from 2^-20 to 2^20", .why = OPEN, .values = PLAN_WIDE },
-	{ .name = "on values 2^50 times as large", .why = OPEN, .values = PLAN_EXTREME },
-	{ .name = "on values 2^100 times as large", .why = OPEN, .values = PLAN_HUGE },
+	{ .name = "on values far from zero", .why = SUITE_OPEN, .values = PLAN_FAR },
+	{ .name = "on values 32 times as large", .why = SUITE_OPEN, .values = PLAN_LARGER },
+	{ .name = "on values 2^10 and 2^50 times smaller", .why = SUITE_OPEN, .values = PLAN_SMALL },
+	{ .name = "on magnitudes from 2^-20 to 2^20", .why = SUITE_OPEN, .values = PLAN_WIDE },
+	{ .name = "on values 2^50 times as large", .why = SUITE_OPEN, .values = PLAN_EXTREME },
+	{ .name = "on values 2^100 times as large (halves 2^8 times)", .why = SUITE_OPEN, .values = PLAN_HUGE },
+	{ .name = "on values 2^80 and 2^100 times smaller", .why = SUITE_OPEN, .values = PLAN_FAINT },
 	{ .name = "on zeros, denormals, infinities and NaN",
 	  .why = "they must propagate as in the reference; a domain without them is declared as in `x: f32[n] = random closed`",
 	  .number_poison = true,
 	  .values = PLAN_SPECIAL },
+	{ .name = "on zeros, denormals and infinities",
+	  .why = "integers are made of them as in the reference; a domain without them is declared as in `x: f32[n] = random "
+		 "closed`",
+	  .number_poison = true,
+	  .values = PLAN_SPECIAL_NUMBERS },
 	{ .name = "on rows of infinities",
 	  .why = "no finite number stands for them; a domain without them is declared as in `x: f32[n] = random closed`",
 	  .number_poison = true,
@@ -80,13 +79,16 @@ static const struct step steps[] = {
 	{ .name = "on other constants",
 	  .why = "inputs declared zeros, ones or iota may hold other values; write `= ones closed` where they may not",
 	  .values = PLAN_MIXED_CONSTANTS },
+	{ .name = "on values of the other sign, and other integers for zeros and ones",
+	  .why = SUITE_OPEN,
+	  .values = PLAN_NEGATIVE },
 	{ .name = "on values at the upper end of their range", .values = PLAN_HIGH_END },
 	{ .name = "on values at the lower end of their range", .values = PLAN_LOW_END },
 	{ .name = "on few values that coincide", .values = PLAN_COINCIDING },
 	{ .name = "on few integers that differ little", .values = PLAN_FEW },
 	{ .name = "on squares, powers and Fibonacci numbers", .values = PLAN_NUMBERS },
 	{ .name = "on integers that count up or are shifted", .values = PLAN_CHAINS },
-	{ .name = "on halves and quarters", .values = PLAN_QUARTERS },
+	{ .name = "on halves and quarters", .values = PLAN_EIGHTHS },
 	{ .name = CHECK_AS_LEFT,
 	  .extra = true,
 	  .timed_before = true,
@@ -96,22 +98,8 @@ static const struct step steps[] = {
 	{ .name = "at other addresses", .extra = true, .fresh_place = true },
 };
 
-/* One suite while it runs. */
-struct running {
-	const struct reference_source *j;
-	const struct suite_request *q;
-	struct trial trial;
-	struct check check; /* of the last step */
-	bool needless; /* set by an extra that is unfit because there is nothing that it could find here: no gap in the verdict */
-	bool told;     /* a round that passed would have refused zeros, and any one number everywhere */
-	char *weak;    /* why the first one that would not; owned */
-	struct buf log;
-	double reuse;      /* time of an execution that finds what the last one left / time of one that does not */
-	char *reuse_unfit; /* why that is not known */
-};
-
 /* Other addresses: where there is room for both, the new place is made before the old one is given up. */
-static int move(struct running *r, struct err *e)
+static int move(struct suite_running *r, struct err *e)
 {
 	struct trial next, *t = &r->trial;
 	const struct variant *variant = t->variant;
@@ -132,7 +120,7 @@ static int move(struct running *r, struct err *e)
 /* Executes many times, and nothing is reset in between: a kernel that counts its calls shows itself in the next step, and one
  * that finds its own results is faster (check_reuse). A result kept under a key made of the inputs is right every time; only its
  * speed gives it away. */
-static int repeat(struct running *r, struct err *e)
+static int repeat(struct suite_running *r, struct err *e)
 {
 	struct trial_input input = { .seed = r->q->seed, .poison = CHECK_POISON, .keep = WIRE_KEEP_SCRATCH };
 	uint64_t ns = 0;
@@ -155,28 +143,30 @@ static int repeat(struct running *r, struct err *e)
 	return rc;
 }
 
-static void note(struct running *r, const char *name, const char *unfit)
+static void note(struct suite_running *r, const char *name, const char *unfit)
 {
 	buf_addf(&r->log, !unfit ? "passed %s\n" : r->needless ? "not needed %s: %s\n" : SUITE_GAP "%s: %s\n", name, unfit);
 }
 
-/* Whether such values differ from the declared ones in any input. */
-static bool applies(const struct plan *plan, enum plan_values values)
+/* Whether what the step says behind its name helps: not where all that it asks to declare is declared. */
+static bool says_why(const struct plan *plan, const struct step *x)
 {
-	bool any = values == PLAN_DECLARED;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		if (plan_is_input(&plan->buffers[i]))
-			any |= plan_values_apply(&plan->buffers[i], values);
-	return any;
+	struct round_inputs inputs = round_inputs(plan, x->values);
+	if (x->values == PLAN_INTEGERS)
+		return !inputs.closed;
+	return x->why && (inputs.open || !strstr(x->why, "domain"));
 }
 
-/* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
-static bool in_parts(const struct spec *spec)
+/* Such values of closed inputs are the ends of their domain. */
+static const char *name_in(const struct plan *plan, const struct step *x)
 {
-	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
+	struct round_inputs inputs = round_inputs(plan, x->values);
+	if (x->values != PLAN_SPECIAL || !inputs.any || inputs.open)
+		return x->name;
+	return inputs.floats ? "on zeros, denormals and the ends of their domain" : "on a few integers at the ends of their range";
 }
 
-static int run_step(struct running *r, const struct step *x, bool *ret_unfit, struct err *e)
+static int run_step(struct suite_running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = { .seed = x->other_seed ? r->q->other_seed : r->q->seed,
 				     .poison = x->number_poison ? CHECK_POISON : TRIAL_POISON,
@@ -189,23 +179,25 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
 	}
 	int rc = 0;
-	if (!applies(r->trial.variant->plan, x->values)) {
-		unfit = mem_str("no input has such values");
+	bool has_values = round_inputs(r->trial.variant->plan, x->values).any;
+	if (!has_values || !round_judges(r->trial.variant->plan, x->values)) {
+		unfit = mem_str(has_values ? "all outputs are judged on other values" : "no input has such values");
 		r->needless = true;
 		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
-	} else if ((x->values == PLAN_SPECIAL || x->values == PLAN_INFINITE_ROWS) && in_parts(context_spec(r->j->baseline))) {
+	} else if (round_is_infinite(x->values) && suite_in_parts(context_spec(r->j->baseline))) {
 		unfit = mem_str("products made of several narrower ones turn infinity into NaN");
 		r->check = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
 	} else {
 		rc = check_execution(r->j, &r->trial, &input, &r->check, &unfit, e);
 		/* Nothing is missing: such values only say more about sums of products. */
-		r->needless |= unfit && (strstr(unfit, REFERENCE_INEXACT) || round_is_optional(x->values));
+		r->needless |= unfit && (strstr(unfit, REFERENCE_INEXACT) || strstr(unfit, REFERENCE_ELSEWHERE) ||
+					 round_is_optional(x->values));
 	}
 	if (rc < 0)
 		return rc;
 	*ret_unfit = unfit != NULL;
 	if (r->check.passed)
-		note(r, x->name, unfit);
+		note(r, name_in(r->trial.variant->plan, x), unfit);
 	if (r->check.passed && !unfit) {
 		/* How exact the output nearest to its limit was, so that the precision of two checkpoints can be compared, the
 		 * baseline's own included. */
@@ -222,25 +214,17 @@ static int run_step(struct running *r, const struct step *x, bool *ret_unfit, st
 	return 0;
 }
 
-/* What most often makes NaN of infinities that an honest kernel keeps apart. */
-static const char *hint_of(const struct check *c, enum plan_values values)
+/* What most often makes NaN of infinities that an honest kernel keeps apart, or of numbers in the reference. */
+static const char *hint_of(const struct suite_running *r, enum plan_values values)
 {
-	bool infinite = values == PLAN_SPECIAL || values == PLAN_INFINITE_ROWS;
-	return infinite && c->reason && strstr(c->reason, "it is nan, not ")
-		       ? "; where a running maximum m may still be infinite, exp(x - m) is NaN and needs a guard"
-		       : "";
+	if (round_is_infinite(values))
+		return r->check.gave_nan && strstr(context_region(r->q->ctx, REGION_DEVICE), "exp")
+			       ? "; where a running maximum m may still be infinite, exp(x - m) is NaN and needs a guard"
+			       : "";
+	return r->check.wants_nan ? "; the reference is NaN there, as where it overflows: declare a range in which it is not" : "";
 }
 
-/* No input that gets such values may leave its domain: what could be declared is declared. */
-static bool all_closed(const struct plan *plan, enum plan_values values)
-{
-	bool closed = true;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		closed = closed && (plan->buffers[i].closed || !plan_values_apply(&plan->buffers[i], values));
-	return closed;
-}
-
-static int check_reuse(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+static int check_reuse(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	(void)c;
 	if (r->reuse_unfit || r->j->facts->emulated)
@@ -253,28 +237,45 @@ static int check_reuse(struct running *r, struct check *c, char **ret_unfit, str
 	return 0;
 }
 
-/* Whether outputs are integers, made of integers, whose places count: no order of groups may change them. */
-static bool is_ordered(const struct spec *spec)
+/* How far outputs may depend on the order of groups: not at all where all are integers, made of integers, whose places count. */
+static enum wire_order order_of(const struct spec *spec)
 {
-	bool ordered = true;
+	enum wire_order order = WIRE_ORDER_FIXED;
 	for (size_t i = 0; i < spec->array_count; i++) {
 		const struct spec_array *a = &spec->arrays[i];
 		bool by_value = a->judged.kind == JUDGE_CLOSE || a->judged.kind == JUDGE_EXACT;
-		ordered = ordered && !dtype_is_float(a->type) && (a->role == PLAN_IN || by_value);
+		if (a->role != PLAN_IN && !by_value)
+			return WIRE_ORDER_ANY;
+		if (dtype_is_float(a->type))
+			order = WIRE_ORDER_ROUNDS;
 	}
-	return ordered;
+	return order;
 }
 
-static int check_races(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+/* On other values the interpreter looks into branches that declared ones do not take; what it cannot judge there is no gap. */
+static int check_races(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
+	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE, PLAN_MIXED_ZEROS, PLAN_NEAR_TIES };
 	char *finding = NULL;
+	int rc = 0;
 	(void)c;
-	int rc = trial_races(&r->trial, r->q->seed, is_ordered(context_spec(r->j->baseline)), &finding, e);
-	if (rc < 0 && e->code == ERR_UNSUPPORTED) {
-		r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
-		*ret_unfit = mem_str(e->text);
-		*e = (struct err)ERR_INIT;
-		return 0;
+	for (size_t i = 0; i < MEM_COUNT(values) && rc == 0 && finding == NULL; i++) {
+		struct wire_races asked = { .seed = r->q->seed,
+					    .ordered = order_of(context_spec(r->j->baseline)),
+					    .values = values[i] };
+		if (!round_inputs(r->trial.variant->plan, values[i]).any)
+			continue;
+		rc = trial_races(&r->trial, &asked, &finding, e);
+		if (rc < 0 && e->code == ERR_UNSUPPORTED && i == 0) {
+			r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
+			*ret_unfit = mem_str(e->text);
+		}
+		if (rc < 0 && e->code == ERR_UNSUPPORTED) {
+			*e = (struct err)ERR_INIT;
+			rc = 0;
+		}
+		if (*ret_unfit)
+			return rc;
 	}
 	if (finding)
 		rc = err_set(e, ERR_WRONG, "%s", finding);
@@ -296,7 +297,7 @@ void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const
 }
 
 /* Data races often go unnoticed; a kernel with delays that gives other results has one. */
-static int check_delays(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+static int check_delays(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	struct context *ctx = NULL;
 	struct variant v = { 0 };
@@ -312,11 +313,21 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 		rc = trial_begin(&t, r->trial.worker, &v, e);
 	if (rc == 0) {
 		for (int i = 0; rc == 0 && c->passed && i < DELAYED_RUNS; i++) {
-			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed, .poison = TRIAL_POISON };
+			/* The last one reaches branches that declared values do not; what it cannot judge is no gap. */
+			bool last = i + 1 == DELAYED_RUNS;
+			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
+						     .poison = TRIAL_POISON,
+						     .values = last ? PLAN_WIDE : PLAN_DECLARED };
+			char *unfit = NULL;
 			check_fini(c);
 			c->passed = true;
-			free(*ret_unfit);
-			rc = check_execution(r->j, &t, &input, c, ret_unfit, e);
+			rc = check_execution(r->j, &t, &input, c, &unfit, e);
+			if (last)
+				free(unfit);
+			else if (unfit) {
+				free(*ret_unfit);
+				*ret_unfit = unfit;
+			}
 		}
 		trial_end(&t);
 	} else if (e->code != ERR_CANCELLED) {
@@ -331,7 +342,7 @@ static int check_delays(struct running *r, struct check *c, char **ret_unfit, st
 }
 
 /* The tolerance that the reference gives to this output with declared values; the first step has computed it. */
-static int tolerance_of(struct running *r, const char *name, double *ret_tolerance, struct err *e)
+static int tolerance_of(struct suite_running *r, const char *name, double *ret_tolerance, struct err *e)
 {
 	const struct reference_values values = { .size = r->trial.variant->params, .seed = r->q->seed, .values = PLAN_DECLARED };
 	const struct reference *reference = NULL;
@@ -355,7 +366,7 @@ static unsigned buffer_of(const struct plan *plan, const char *name)
 }
 
 /* Where the baseline declares a matrix product, that is checked without it. */
-static int check_product(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+static int check_product(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct spec *spec = context_spec(r->j->baseline);
 	struct trial_input input = { .seed = r->q->seed, .poison = TRIAL_POISON };
@@ -387,7 +398,7 @@ static int check_product(struct running *r, struct check *c, char **ret_unfit, s
 }
 
 /* Random numbers of many executions together: the worker that compares them adds them up. */
-static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit, struct err *e)
+static int check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct spec *spec = context_spec(r->j->baseline);
 	int rc = 0;
@@ -404,104 +415,28 @@ static int check_many_seeds(struct running *r, struct check *c, char **ret_unfit
 	return rc;
 }
 
-/* How often it may be drawn which array stands at which end: floats are perturbed each time, and large arrays take time. */
-static unsigned draws_of_ends(const struct plan *plan)
-{
-	uint64_t bytes = 0;
-	bool floats = false;
-	for (size_t i = 0; i < plan->buffer_count; i++) {
-		bytes += plan->buffers[i].bytes;
-		floats = floats || (plan_is_input(&plan->buffers[i]) && dtype_is_float(plan->buffers[i].type));
-	}
-	return bytes > ENDS_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
-}
-
-/* Several draws meet most pairs of ends. */
-static int check_ends(struct running *r, struct check *c, char **ret_unfit, struct err *e)
-{
-	const struct plan *plan = r->trial.variant->plan;
-	unsigned draws = draws_of_ends(plan), judged = 0;
-	int rc = 0;
-	r->needless = !applies(plan, PLAN_MIXED_ENDS);
-	if (r->needless)
-		*ret_unfit = mem_str("no input has such values");
-	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && !r->needless; i++) {
-		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_MIXED_ENDS };
-		char *unfit = NULL;
-		check_fini(c);
-		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
-		judged += unfit == NULL;
-		free(*ret_unfit);
-		*ret_unfit = unfit;
-	}
-	if (judged && *ret_unfit) {
-		free(*ret_unfit);
-		*ret_unfit = NULL;
-	}
-	return rc;
-}
-
-/* A seed by which PLAN_RUNS has infinities in buffer k alone; 0: none was found. */
-static uint64_t seed_of_runs(const struct plan *plan, size_t k, uint64_t first)
-{
-	for (uint64_t seed = first; seed < first + RUN_SEEDS; seed++) {
-		bool alone = true;
-		for (size_t i = 0; i < plan->buffer_count && alone; i++) {
-			const struct plan_buffer *b = &plan->buffers[i];
-			if (plan_is_input(b) && plan_values_apply(b, PLAN_RUNS))
-				alone = fill_has_runs(b, seed) == (i == k);
-		}
-		if (alone)
-			return seed;
-	}
-	return 0;
-}
-
-/* A mask is infinite in runs and in whole rows. In several arrays at once infinities often leave nothing to judge. */
-static int check_runs(struct running *r, struct check *c, char **ret_unfit, struct err *e)
-{
-	const struct plan *plan = r->trial.variant->plan;
-	size_t count = in_parts(context_spec(r->j->baseline)) ? 0 : plan->buffer_count;
-	bool judged = false;
-	int rc = 0;
-	r->needless = true;
-	for (size_t k = 0; k < count && rc == 0 && c->passed; k++) {
-		const struct plan_buffer *b = &plan->buffers[k];
-		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_RUNS };
-		char *unfit = NULL;
-		if (!plan_is_input(b) || !plan_values_apply(b, PLAN_RUNS) || (input.seed = seed_of_runs(plan, k, r->q->seed)) == 0)
-			continue;
-		check_fini(c);
-		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
-		if (rc == 0 && !c->passed) {
-			char *where = mem_fmt("%s has them; a domain without them is closed, as in `%s: f32[n] = random closed`",
-					      b->name, b->name);
-			check_name(c, where);
-			free(where);
-		}
-		judged |= unfit == NULL;
-		free(unfit);
-	}
-	if (rc == 0 && c->passed && !judged)
-		*ret_unfit = mem_str("no input has such values, or they leave nothing to judge");
-	return rc;
-}
-
 /* What follows the table of steps. An error is the kernel's own failure. */
 static const struct {
 	const char *name, *what; /* completes "wrong …", and "not judged: …" */
-	int (*run)(struct running *r, struct check *c, char **ret_unfit, struct err *e);
+	int (*run)(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+	bool values; /* for all configurations, as the steps */
 } extras[] = {
-	{ "against A·(B·x)", "the product", check_product },
-	{ "over many seeds", "random numbers", check_many_seeds },
-	{ "on integers at the ends of their ranges, or that nearly repeat", "integers at the ends of their ranges", check_ends },
-	{ "on rows and runs of infinities", "rows and runs of infinities", check_runs },
-	{ "on kept results", "kept results", check_reuse },
-	{ "interpreted, looking for races", "races", check_races },
-	{ "with random delays at its start and its barriers", "races with delays", check_delays },
+	{ "on more values", "more values", suite_check_again, false },
+	{ "on the code's own numbers", "the code's own numbers", suite_check_immediates, true },
+	{ "on rows near the code's own numbers", "rows near the code's own numbers", suite_check_immediate_rows, true },
+	{ "on rows of which parts are far smaller", "rows of which parts are far smaller", suite_check_segments, true },
+	{ "against A·(B·x)", "the product", check_product, false },
+	{ "over many seeds", "random numbers", check_many_seeds, false },
+	{ "on integers at the ends of their ranges, or that nearly repeat", "integers at the ends of their ranges",
+	  suite_check_ends, false },
+	{ "on ends of ranges in patterns", "ends of ranges in patterns", suite_check_patterns, false },
+	{ "on rows and runs of infinities", "rows and runs of infinities", suite_check_runs, false },
+	{ "on kept results", "kept results", check_reuse, false },
+	{ "interpreted, looking for races", "races", check_races, false },
+	{ "with random delays at its start and its barriers", "races with delays", check_delays, false },
 };
 
-static int run_extra(struct running *r, size_t i, struct err *e)
+static int run_extra(struct suite_running *r, size_t i, struct err *e)
 {
 	char *unfit = NULL;
 	struct check c = { .passed = true };
@@ -529,11 +464,12 @@ static int run_extra(struct running *r, size_t i, struct err *e)
 }
 
 /* Wrong outputs may come of a data race: then the interpreter can name it, which says more than any figure. */
-static void explain(struct running *r)
+static void explain(struct suite_running *r)
 {
 	char *finding = NULL;
+	const struct wire_races asked = { .seed = r->q->seed };
 	struct err ignored = ERR_INIT; /* the outputs are wrong, whatever this finds */
-	if (trial_races(&r->trial, r->q->seed, false, &finding, &ignored) < 0 || finding == NULL)
+	if (trial_races(&r->trial, &asked, &finding, &ignored) < 0 || finding == NULL)
 		return;
 	char *reason = mem_fmt("%s; %s", r->check.reason, finding);
 	free(r->check.reason);
@@ -558,14 +494,14 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool new = !x->unless_exact && (request->full || x->cheap) && (request->extras || !x->extra);
-		new = new &&applies(plan, x->values);
-		for (size_t k = 0; k < i && new; k++)
-			new = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
+		bool fresh = !x->unless_exact && (request->full || x->cheap) && (request->extras || !x->extra);
+		fresh = fresh && round_inputs(plan, x->values).any && round_judges(plan, x->values);
+		for (size_t k = 0; k < i && fresh; k++)
+			fresh = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
 		struct reference_values values = { .size = size,
 						   .seed = x->other_seed ? request->other_seed : request->seed,
 						   .values = x->values };
-		if (new)
+		if (fresh)
 			reference_ahead_add(to, &values, output_bytes);
 	}
 }
@@ -573,7 +509,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 int suite_run(const struct reference_source *j, struct pool_worker *device, const struct variant *variant,
 	      const struct suite_request *request, struct check *ret_check, struct err *e)
 {
-	struct running r = { .j = j, .q = request, .check = { .passed = true }, .log = BUF_INIT, .reuse = 1 };
+	struct suite_running r = { .j = j, .q = request, .check = { .passed = true }, .log = BUF_INIT, .reuse = 1 };
 	bool unfit = false;
 	int rc = trial_begin(&r.trial, device, variant, e);
 	if (rc < 0) {
@@ -591,9 +527,10 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
 		rc = run_step(&r, x, &unfit, e);
 		if (rc == 0 && i > 0) {
-			bool says = x->why && !(strstr(x->why, "domain") && all_closed(r.trial.variant->plan, x->values));
+			const struct plan *plan = r.trial.variant->plan;
+			bool says = says_why(plan, x);
 			char *when =
-				mem_fmt("%s%s%s%s", x->name, says ? ": " : "", says ? x->why : "", hint_of(&r.check, x->values));
+				mem_fmt("%s%s%s%s", name_in(plan, x), says ? ": " : "", says ? x->why : "", hint_of(&r, x->values));
 			check_name(&r.check, when);
 			free(when);
 		}
@@ -606,8 +543,9 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	}
 	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);
-	for (size_t i = 0; rc == 0 && r.check.passed && request->full && request->extras && i < MEM_COUNT(extras); i++)
-		rc = left_out(request, extras[i].name) ? 0 : run_extra(&r, i, e);
+	for (size_t i = 0; rc == 0 && r.check.passed && request->full && i < MEM_COUNT(extras); i++)
+		if ((request->extras || extras[i].values) && !left_out(request, extras[i].name))
+			rc = run_extra(&r, i, e);
 	trial_end(&r.trial);
 	free(r.reuse_unfit);
 	if (rc < 0)

@@ -10,6 +10,7 @@ struct suite_request {
 	const struct context *ctx; /* the variant's */
 	uint64_t seed, other_seed; /* secret; shared by all variants of a size, so that references are computed once */
 	bool full;                 /* all values; false: the two cheap steps */
+	const struct wire_immediates *immediates; /* what the code of all variants holds */
 	bool extras;               /* with full: races, kept results, what timing leaves, other addresses */
 	const char *without;       /* the check that is left out, to show what it catches; NULL: none. Only selftest sets it */
 };

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/domain.h"
+#include "core/judge/dictionary.h"
 #include "core/judge/external.h"
 #include "core/judge/limits.h"
 #include "core/judge/samples.h"
@@ -59,7 +60,8 @@ static int finish_builds(const struct eval *ev, struct lanes *lanes, struct samp
 	return cancel_check(ev->cancel, e);
 }
 
-static struct suite_request suite_of(const struct validate_request *q, const struct sample *x)
+static struct suite_request suite_of(const struct validate_request *q, const struct wire_immediates *immediates,
+				     const struct sample *x)
 {
 	return (struct suite_request){
 		.ctx = q->ctx,
@@ -68,15 +70,16 @@ static struct suite_request suite_of(const struct validate_request *q, const str
 		.full = x->full,
 		.extras = x->full && x->first,
 		.without = q->without,
+		.immediates = immediates,
 	};
 }
 
 /* -ERR_CANCELLED and a baseline that cannot judge end the validation; anything else is the configuration's own failure. Where a
  * worker was killed from outside, a fresh one judges again. */
 static int judge_one(const struct reference_source *j, const struct validate_request *q, struct pool_worker *device,
-		     struct sample *x, struct err *e)
+		     const struct wire_immediates *immediates, struct sample *x, struct err *e)
 {
-	struct suite_request suite = suite_of(q, x);
+	struct suite_request suite = suite_of(q, immediates, x);
 	struct check *check = &x->finding.check;
 	struct err why = ERR_INIT;
 	struct buf again = BUF_INIT;
@@ -128,7 +131,7 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 		const struct sample *x = &p->at[i];
 		if (x->why.code != ERR_NONE)
 			continue;
-		struct suite_request suite = suite_of(q, x);
+		struct suite_request suite = suite_of(q, NULL, x);
 		uint64_t bytes = plan_bytes(x->variant.plan, true), all = plan_bytes(x->variant.plan, false);
 		most = bytes > most ? bytes : most;
 		largest = all > largest ? all : largest;
@@ -151,12 +154,16 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 	struct reference_source judge = { .ev = ev, .baseline = q->baseline, .facts = q->facts };
 	struct pool_worker *device = NULL;
 	struct reference_ahead *ahead = NULL;
+	struct wire_immediates immediates = { 0 };
+	for (size_t i = 0; i < p->count; i++)
+		if (p->at[i].why.code == ERR_NONE)
+			dictionary_add(&immediates, &p->at[i].variant);
 	int rc = eval_take_device(ev, q->facts, NULL, &device, e);
 	if (rc == 0)
 		ahead = look_ahead(&judge, q, p, device);
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		if (p->at[i].why.code == ERR_NONE)
-			rc = judge_one(&judge, q, device, &p->at[i], e);
+			rc = judge_one(&judge, q, device, &immediates, &p->at[i], e);
 		if (rc == 0) {
 			/* Where the first of a size hangs, the next one gets what only the first one gets. */
 			if (p->at[i].first && p->at[i].finding.check.code == ERR_TIMEOUT && i + 1 < p->count &&
@@ -167,6 +174,7 @@ static int judge_all(const struct eval *ev, const struct validate_request *q, st
 			eval_progress(ev, (double)(i + 1), (double)p->count, "validate %zu/%zu", i + 1, p->count);
 	}
 	reference_ahead_free(ahead);
+	dictionary_fini(&immediates);
 	pool_give(device);
 	return rc;
 }

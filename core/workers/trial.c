@@ -139,7 +139,8 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 					.values = input->values,
 					.keep = input->keep,
 					.perturbation = input->perturbation,
-					.amplitude = input->amplitude };
+					.amplitude = input->amplitude,
+					.immediates = input->immediates };
 	struct wire_executed executed = { 0 };
 	if (!(input->keep & WIRE_LOOK))
 		t->left_count = 0;
@@ -160,11 +161,12 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	return rc;
 }
 
-int trial_races(struct trial *t, uint64_t seed, bool ordered, char **ret_finding, struct err *e)
+int trial_races(struct trial *t, const struct wire_races *asked, char **ret_finding, struct err *e)
 {
 	struct wire_raced raced;
-	int rc = ask(t, WIRE_RACES, &(struct wire_races){ .run = t->run, .seed = seed, .ordered = ordered }, EVAL_COMPARE_NS,
-		     &raced, e);
+	struct wire_races races = *asked;
+	races.run = t->run;
+	int rc = ask(t, WIRE_RACES, &races, EVAL_COMPARE_NS, &raced, e);
 	if (rc < 0)
 		return rc;
 	if (*raced.finding)

@@ -5,7 +5,7 @@
 #include "backends/sample_plan.h"
 #include "fuzz/fuzz.h"
 
-static const struct wire_races asked = { .seed = 7, .ordered = 1 };
+static const struct wire_races asked = { .seed = 7, .ordered = WIRE_ORDER_FIXED };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

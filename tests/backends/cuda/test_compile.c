@@ -236,6 +236,38 @@ static void judge_compiles(void)
 	plan_free(p);
 }
 
+/* The numbers in the code, after NVRTC has computed with them. */
+static void immediates(void)
+{
+	static const char device[] = "extern \"C\" __global__ void k(float *C, int n) {\n\tint i = threadIdx.x;\n"
+				     "\tif (C[i] == 9998.0f + 1.0f || n > 100000) C[i] = 1;\n"
+				     "\tif (__float_as_uint(C[i + n]) == 0x42f6e979u) C[i] = 2;\n}\n";
+	static const double want[] = { 9999, 100000 };
+	struct plan *p = plan_new();
+	unsigned buffer = add_buffer(p, "C", PLAN_OUT, 1, 64);
+	struct plan_launch *l = add_launch(p, "k", 1, 1, 32, 1);
+	struct wire_compile request = { .backend = (char *)"cuda", .arch = (char *)ARCH, .macros = (char *)"",
+	                                .device = (char *)(uintptr_t)device, .plan = p };
+	struct wire_compiled c = { .binary = NULL };
+	struct err e = ERR_INIT;
+	add_buffer_arg(l, "C", buffer);
+	add_int_arg(l, "n", DTYPE_I32, 32);
+	is_int(PLANS_BACKEND.compile(&request, &c, &e), 0, "a kernel with numbers compiles %s", e.text);
+	const struct wire_immediates *w = &c.immediates;
+	for (size_t k = 0; k < MEM_COUNT(want); k++) {
+		int n = 0;
+		for (size_t i = 0; i < w->float_count + w->other_count; i++)
+			n += fabs((i < w->float_count ? w->floats[i] : w->others[i - w->float_count]) - want[k]) <= 1;
+		ok(n > 0, "it holds %g, or the number beside it", want[k]);
+	}
+	int bits = 0;
+	for (size_t i = 0; i < w->float_count + w->other_count; i++)
+		bits += (float)(i < w->float_count ? w->floats[i] : w->others[i - w->float_count]) == 123.456001f;
+	ok(bits > 0, "and the float that an integer's bits mean");
+	wire_compiled_fini(&c);
+	plan_free(p);
+}
+
 int main(void)
 {
 	struct gpu_rtc nvrtc;
@@ -247,6 +279,7 @@ int main(void)
 	}
 	good();
 	judge_compiles();
+	immediates();
 	errors();
 	more_errors();
 	shows_resources();

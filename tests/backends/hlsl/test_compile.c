@@ -57,6 +57,7 @@ static void test_refusals(void)
 	outcome("an include", "#include \"/etc/passwd\"\n" KERNEL "{ C[0] = 1; }", -ERR_COMPILE, "device:1:");
 	outcome("an atomic on integers", "groupshared uint s;\n" KERNEL "{ InterlockedAdd(s, 1u); C[id.x] = s; }", 0, "");
 	outcome("a signed value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1); }", -ERR_COMPILE, "1u");
+	outcome("ldexp, whose module is invalid", KERNEL "{ C[id.x] = ldexp(A[id.x], 2 - n); }", -ERR_COMPILE, "write x * exp2(e)");
 	outcome("an unsigned value in an unsigned atomic", KERNEL "{ C_bytes.InterlockedAdd(4, 1u); }", 0, "");
 	/* Its module numbers more identifiers than it has words: those of what the compiler left out. */
 	outcome("a small kernel below large unused code",

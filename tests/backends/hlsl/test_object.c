@@ -2,6 +2,7 @@
 #include "backends/hlsl/object.h"
 
 #include "backends/hlsl/glslang.h"
+#include "backends/values/immediates.h"
 #include "base/buf.h"
 #include "base/clock.h"
 #include "pace.h"
@@ -51,7 +52,8 @@ static bool reads(const char *statements)
 		 "float get(RWStructuredBuffer<float> from, uint i) { return from[i]; }\n"
 		 "[numthreads(64, 1, 1)] void k(uint3 id : SV_DispatchThreadID) { uint i = id.x; %s }",
 		 statements);
-	if (ok(hlsl_glslang(buf_text(&text), "k", false, &o), "%s: it compiles: %s", statements, o.log) &&
+	bool good = hlsl_glslang(buf_text(&text), "k", false, &o);
+	if (ok(good, "%s: it compiles: %s", statements, o.log) &&
 	    hlsl_spirv_read(o.words, o.word_count, &s, &e) == 0) {
 		for (size_t i = 0; i < s.binding_count; i++)
 			read |= strcmp(s.bindings[i].name, "Y") == 0 && s.bindings[i].read;
@@ -63,8 +65,64 @@ static bool reads(const char *statements)
 	return read;
 }
 
+/* The module's floats and others; how many of them are `v`. */
+static int holds(const struct wire_immediates *w, double v)
+{
+	int n = 0;
+	for (size_t i = 0; i < w->float_count; i++)
+		n += w->floats[i] == v;
+	for (size_t i = 0; i < w->other_count; i++)
+		n += w->others[i] == v;
+	return n;
+}
+
+/* What the code holds after the compiler has computed with it. */
+static void test_immediates(void)
+{
+	static const char *const text = "StructuredBuffer<float> X : register(t1);\n"
+					"RWStructuredBuffer<float> Y : register(u0);\n"
+					"[numthreads(64, 1, 1)] void k(uint3 id : SV_DispatchThreadID) { uint i = id.x;\n"
+					"if (X[i] == 9998.0f + 1.0f || int(i) == -777) Y[i] = 1e30;\n"
+					"if (asuint(X[i]) == 0x42f6e979u) Y[i] = 1e30; }";
+	struct wire_immediates w = { 0 };
+	struct err e = ERR_INIT;
+	struct glslang_output o;
+	struct spirv s;
+	bool good = hlsl_glslang(text, "k", false, &o);
+	if (ok(good, "it compiles: %s", o.log) && hlsl_spirv_read(o.words, o.word_count, &s, &e) == 0) {
+		hlsl_spirv_immediates(&s, &w);
+		immediates_finish(&w);
+		ok(holds(&w, 9999) == 1 && holds(&w, (double)1e30f) == 1, "floats, also one that is a sum");
+		ok(holds(&w, -777) == 1 && holds(&w, 0x42f6e979) == 1 && holds(&w, (double)123.456001f) == 1,
+		   "integers, and what their bits mean as a float");
+		ok(holds(&w, 9998) == 0 && holds(&w, 0) == 0, "not what was folded away, and no zeros");
+		hlsl_spirv_fini(&s);
+	}
+	/* Cut off, or with a word that is something else: read or refused, and never read beyond its end. */
+	int odd = 0;
+	for (size_t at = 5; at < o.word_count; at++) {
+		uint32_t kept = o.words[at];
+		for (int how = 0; how < 3; how++) {
+			o.words[at] = how == 0 ? kept ^ 0xFFFF : how == 1 ? kept + 0x10000 : 0xFFFFFFFF;
+			if (hlsl_spirv_read(o.words, o.word_count, &s, NULL) < 0)
+				continue;
+			hlsl_spirv_immediates(&s, &w);
+			hlsl_spirv_fini(&s);
+			odd++;
+		}
+		o.words[at] = kept;
+	}
+	immediates_finish(&w);
+	ok(odd > 0 && w.other_count < 10000, "damaged modules are refused or read (%d read)", odd);
+	free(w.floats);
+	free(w.others);
+	free(o.words);
+	free(o.log);
+}
+
 int main(void)
 {
+	test_immediates();
 	ok(!reads("Y[i] = X[i] * 25 + exp(X[i + 1]);"), "a buffer that is only written is not read");
 	ok(!reads("if (X[i] > 0) Y[i] = 0; else for (uint k = 0; k < i; k++) Y[k] = X[k];"),
 	   "nor is one that branches and loops write");

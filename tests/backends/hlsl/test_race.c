@@ -13,7 +13,7 @@ static struct wire_define defines[] = { { (char *)"BX", (char *)"8" }, { (char *
 /* n is odd, so that tiles hang over every edge. */
 enum { N = 19 };
 
-static const struct wire_races asked = { .seed = 7, .ordered = 1 };
+static const struct wire_races asked = { .seed = 7, .ordered = WIRE_ORDER_FIXED };
 
 /* The verdict of one kernel: "" none, else the finding or the error. free(). */
 static char *judge(const char *device)

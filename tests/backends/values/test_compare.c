@@ -46,6 +46,9 @@ static void test_bounds(void)
 	ok(c.mismatched == 1 && c.worst_ratio == 2 && c.worst.index == 3 && c.mismatch[0].index == 3 &&
 		   c.mismatch[0].bound == 0.25 && near(c.mean_ratio, 0.6) && near(c.signed_mean, 0.2),
 	   "an element beyond its bound is wrong, however good the others are");
+	float both[4] = { 1, -1, 2, -2 }, nearer[4] = { 0.5f, -0.5f, 1.5f, -1.5f }, halves[4] = { 1, 1, 1, 1 };
+	c = compare_floats(nearer, both, halves, 4);
+	ok(c.mismatched == 0 && near(c.signed_mean, -0.5), "errors towards zero add up, whatever the signs of the values");
 	bounds[3] = INFINITY;
 	c = compare_floats(got, want, bounds, 5);
 	ok(c.mismatched == 0 && c.judged == 4 && c.worst.index == 0 && near(c.mean_ratio, 0.25) && near(c.signed_mean, -0.25),
@@ -154,7 +157,7 @@ static struct wire_compared plainly(const struct plan_buffer *b, const uint8_t *
 {
 	struct wire_compared c = { .elements = plan_buffer_logical(b), .first_untouched = -1 };
 	size_t size = dtype_size(b->type), want_size = dtype_size(want->type), wrong[8][8] = { { 0 } };
-	double diff2 = 0, ref2 = 0, ratios = 0, signs = 0;
+	double diff2 = 0, ref2 = 0, ratios = 0, signs = 0, outward = 0;
 	uint8_t hold[8];
 	memset(hold, (int)want->poison, sizeof hold);
 	for (uint64_t i = 0; i < c.elements; i++) {
@@ -179,6 +182,7 @@ static struct wire_compared plainly(const struct plan_buffer *b, const uint8_t *
 		c.nan += ratio > 1 && !isfinite(g);
 		ratios += fmin(ratio, 16);
 		signs += copysign(fmin(ratio, 16), isnan(d) ? 1 : d);
+		outward += (d < 0) == (w < 0) ? fmin(ratio, 16) : -fmin(ratio, 16);
 		c.worst_ratio = fmax(c.worst_ratio, ratio);
 		if (ratio <= 1)
 			continue;
@@ -192,7 +196,7 @@ static struct wire_compared plainly(const struct plan_buffer *b, const uint8_t *
 	c.ref_norm = sqrt(ref2);
 	c.error = ref2 > 0 ? sqrt(diff2) / sqrt(ref2) : sqrt(diff2);
 	c.mean_ratio = c.judged ? ratios / (double)c.judged : 0;
-	c.signed_mean = c.judged ? signs / (double)c.judged : 0;
+	c.signed_mean = c.judged ? (fabs(outward) > fabs(signs) ? outward : signs) / (double)c.judged : 0;
 	return c;
 }
 

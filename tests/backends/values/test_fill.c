@@ -3,23 +3,22 @@
 
 #include <math.h>
 
+#include "backends/array.h"
 #include "backends/sample_plan.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "pace.h"
 #include "tap.h"
 
+/* Of the two kinds that are made of numbers in the code. */
+static const struct plan_immediates numbers = { .count = 6, .at = { -9999, 1e-5, 777, 12345.678, 3.4e38, -3 } };
+
 static struct plan_buffer matrix(enum dtype t, int64_t rows, int64_t columns, int64_t ld, enum plan_fill fill)
 {
-	return (struct plan_buffer){ .name = (char *)"A",
-				     .type = t,
-				     .rank = 2,
-				     .dims = { rows, columns },
-				     .ld = ld,
-				     .bytes = (uint64_t)(rows * ld) * dtype_size(t),
-				     .fill = fill,
-				     .lo = -1,
-				     .hi = 1 };
+	struct plan_buffer b = array(t, rows, columns, fill);
+	b.ld = ld;
+	b.bytes = (uint64_t)(rows * ld) * dtype_size(t);
+	return b;
 }
 
 static double at(const struct plan_buffer *b, const void *values, int64_t i)
@@ -343,6 +342,15 @@ static void test_halves(void)
 	for (int i = 0; i < N; i++)
 		divisors += fmod((double)v[i] * 65536, 127) == 0 || fmod((double)v[i] * 65536, 31) == 0;
 	is_int(divisors, 0, "quarters are no multiples of what quantization divides by");
+	int doubles = 0, rows = 0;
+	enum { COLUMNS = 64 };
+	b = matrix(DTYPE_F32, N / COLUMNS, COLUMNS, COLUMNS, PLAN_RANDOM);
+	fill_chosen(&b, &(struct fill_choice){ .seed = 3, .values = PLAN_EIGHTHS }, v);
+	for (int y = 0; y < N / COLUMNS; y++, rows++)
+		for (int i = 0; i < COLUMNS; i++)
+			for (int k = 0; k < COLUMNS; k++)
+				doubles += fabsf(v[y * COLUMNS + i]) == 2 * fabsf(v[y * COLUMNS + k]);
+	is_int(doubles, 0, "no element of a row of eighths is twice another one (%d rows)", rows);
 	free(v);
 }
 
@@ -372,9 +380,9 @@ static void test_for_good(void)
 		"80ce497825a49b03c7ef8497de6a431ec5bf9b60d0fd8dd4c953a7ac226402be",
 		"5f826576b87c08c3930669e29abb9f970bc0a68f1f9b3d931b41d3f2067f274d",
 		"ba5828eda223e9fdea9a53e7a4a4821a5cd79a34a0d0fab3f32585dbdfde5451",
-		"6238fa9513c9f58c707f0a342450b0ebca6cf1ae738e326ef5b9f69ba392ec97",
+		"db3c077cae982a623d2545195d43b6d416d2ea24f1c1278e002d9ab4a17e95c0",
 		"03e4ef005cd401174d1c8344cf1f13ba9a7b7731fec81e4f8f8b7ed69ff15dd2",
-		"9ee9cfdd71d5cac7f5cdbe34ac0e9b599515d05e539f03e7eacfe45708b75c7f",
+		"b98c9760e61be4f73ea2c707de17204f64348d22aa70d2905449e0c819f626db",
 		"0a161b836f55d1d1f7015539109ab9055e1f00c56ef30535ab7d75dd48fc96bc",
 		"c1530cf56638afb37beaed181eaa9a4243621ed08f881193a51b4ce07bb26cbb",
 		"126c59d76eb3c395f9f6e6782f92436f2a0ff32e0f71255185662dd7c24fe84f",
@@ -382,7 +390,7 @@ static void test_for_good(void)
 		"f865af1abfc95f1e62b3547d5796cd4453ccd3002ad3aafe0caa35868405ede2",
 		"c5b6eee468e691f96ba691ec8a5fd4476fa4f05396c54d00804a0a076f8006cb",
 		"0819b72bdfca55fb66f573d5ca87ad50fb6eda8beee559766a227c62bb300913",
-		"d8fd602d9cd933539a4591fabe7056e15b2d08cd82d27bd76d15184125280715",
+		"ddc03144b76167ceff42dc76b7baaf5d89833ada96e9fc80997f2f1c212cbf5b",
 		"b2e578f477f9b11902abffdecd8c488cc6bffd384bf6fcea8b784bb8c91a542f",
 		"8095cec8d2adc84e965c1ff33606401ed9f4f4389470bba789d610f6c838e72c",
 		"46a9aeb10a6ab37fd6f16f364498923996a86cd5fbff0abe2eb99c40941ef0be",
@@ -390,6 +398,14 @@ static void test_for_good(void)
 		"4cfce35b4e6f4aa390a720eed9a8f1f5bd030fd2880deb6ce920f7757c62b476",
 		"88d96528e22cc1d8a089b711bae7297f1e19c4bfab438fb54c5833f05aa94edf",
 		"0bbbcdd3be4056bd17d7b58ce1f27405d1954dd108306584e46c558ec1bbb247",
+		"1b268574f173135fccc2e79600dc7dd78b655874b5dc1248ccd9e3ab35ac9c2f",
+		"0e89666e32701cc4ef6c2c674078b28f3818c555785fbbf84c06a134ef1192db",
+		"195f9ab651f037e624233d2bc89baea8e660334babd8d95f51feb1c009a4e195",
+		"4a594827ab14ae36acb60edcba58d34ff38e1a8ade3b23ee6285d9253564d574",
+		"2ddcd2fb23871a84d7b8311a703a4db5a4bef8a6b869f637ba188fac55f0f9d9",
+		"656195ebdb4eec12480802b17d7c77a94e66642fd655e52e228febc8ed08376a",
+		"07888356152a1d14e2ebf9129ba3cee049c69e0d823e3947d881229d36cd7c78",
+		"2909e4d6a9bb9704ca0d46ec2aa22a46f4e42b2d5382c7ffb41b3abd0027777b",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
@@ -404,7 +420,8 @@ static void test_for_good(void)
 			b.lo = dtype_is_signed(t) ? -3 : 0;
 			b.hi = 5.5;
 			void *v = mem_new(b.bytes, 1);
-			fill_chosen(&b, &(struct fill_choice){ .seed = 11, .values = (enum plan_values)values }, v);
+			struct fill_choice c = { .seed = 11, .values = (enum plan_values)values, .immediates = numbers };
+			fill_chosen(&b, &c, v);
 			hash_add(all, v, b.bytes);
 			free(v);
 		}
@@ -421,11 +438,16 @@ static void test_perturbed(void)
 			enum dtype t = (enum dtype)(i % DTYPE_COUNT);
 			struct plan_buffer b = matrix(t, ROWS, COLUMNS, LD, (enum plan_fill)(i / DTYPE_COUNT));
 			struct fill_choice c = {
-				.seed = 5, .values = (enum plan_values)values, .perturbation = 1, .amplitude = 0.25
-			};
+				.seed = 5,
+				.values = (enum plan_values)values,
+				.perturbation = 1,
+				.amplitude = 0.25,
+				.immediates = numbers,
+			}, still = c;
+			still.perturbation = 0;
 			void *plain = mem_new(b.bytes, 1), *moved = mem_new(b.bytes, 1);
 			size_t size = dtype_size(t), padding = (LD - COLUMNS) * size, off = 0, differ = 0;
-			fill_chosen(&b, &(struct fill_choice){ .seed = 5, .values = c.values }, plain);
+			fill_chosen(&b, &still, plain);
 			fill_chosen(&b, &c, moved);
 			for (int y = 0; y < ROWS; y++) {
 				off += memcmp((uint8_t *)moved + (size_t)(y * LD + COLUMNS) * size,
@@ -489,8 +511,9 @@ static void test_rounded(void)
 			float *n = mem_new(narrow.bytes, 1);
 			int same = 0;
 			wide.rounded = DTYPE_F32;
-			fill_chosen(&wide, &(struct fill_choice){ .seed = 9, .values = (enum plan_values)values }, w);
-			fill_chosen(&narrow, &(struct fill_choice){ .seed = 9, .values = (enum plan_values)values }, n);
+			struct fill_choice c = { .seed = 9, .values = (enum plan_values)values, .immediates = numbers };
+			fill_chosen(&wide, &c, w);
+			fill_chosen(&narrow, &c, n);
 			for (int i = 0; i < 7 * 303; i++)
 				same += w[i] == (double)n[i] || (isnan(w[i]) && isnanf(n[i]));
 			if (same != 7 * 303)

@@ -3,44 +3,11 @@
 
 #include <math.h>
 
+#include "backends/array.h"
 #include "base/mem.h"
 #include "tap.h"
 
 enum { ROWS = 64, COLUMNS = 96, N = ROWS * COLUMNS };
-
-static struct plan_buffer array(enum dtype t, int64_t rows, int64_t columns, enum plan_fill fill)
-{
-	return (struct plan_buffer){ .name = (char *)"A",
-				     .type = t,
-				     .rank = 2,
-				     .dims = { rows, columns },
-				     .ld = columns,
-				     .bytes = (uint64_t)(rows * columns) * dtype_size(t),
-				     .fill = fill,
-				     .lo = -1,
-				     .hi = 1 };
-}
-
-/* The values as doubles; free() */
-static double *values_of(const struct plan_buffer *b, enum plan_values values)
-{
-	uint64_t n = plan_buffer_logical(b);
-	void *bytes = mem_new(b->bytes, 1);
-	double *v = MEM_NEW_N(double, n);
-	fill_chosen(b, &(struct fill_choice){ .seed = 7, .values = values }, bytes);
-	dtype_load_all(b->type, bytes, v, n);
-	free(bytes);
-	return v;
-}
-
-/* How many values are in [lo, hi]. */
-static int between(const double *v, int n, double lo, double hi)
-{
-	int count = 0;
-	for (int i = 0; i < n; i++)
-		count += v[i] >= lo && v[i] <= hi;
-	return count;
-}
 
 /* Rows whose columns x and x+1 are equal for x = 0, step, 2·step …; the last two columns may differ. */
 static int rows_that_repeat(const double *v, int step)
@@ -186,16 +153,30 @@ static void test_zeros(void)
 	labels.most = 8;
 	labels.hi = 9;
 	double *v = values_of(&b, PLAN_MIXED_ZEROS), *w = values_of(&other, PLAN_MIXED_ZEROS);
-	int rows = 0, few = 0, half = 0, none = 0, same = 0, pointed = 0, runs = 0;
+	int rows = 0, few = 0, half = 0, none = 0, same = 0, pointed = 0, runs = 0, empty = 0, full = 0;
+	bool empties[COLUMNS];
+	for (int x = 0; x < COLUMNS; x++) {
+		int zero = 0, beside = 0;
+		for (int y = 0; y < ROWS; y++) {
+			zero += v[y * COLUMNS + x] == 0;
+			beside += w[y * COLUMNS + x] == 0;
+		}
+		empty += zero == ROWS;
+		empties[x] = zero == ROWS || beside == ROWS;
+		full += !empties[x];
+	}
+	ok(empty > COLUMNS / 20 && empty < COLUMNS / 4, "some columns are zero (%d of %d)", empty, COLUMNS);
 	for (int y = 0; y < ROWS; y++) {
-		int zero = between(v + y * COLUMNS, COLUMNS, 0, 0), beside = between(w + y * COLUMNS, COLUMNS, 0, 0), alike = 0;
+		int zero = between(v + y * COLUMNS, COLUMNS, 0, 0), alike = 0, both = 0;
 		rows += zero == COLUMNS;
 		few += zero >= COLUMNS * 3 / 4 && zero < COLUMNS;
 		half += zero > COLUMNS / 4 && zero < COLUMNS * 5 / 8;
-		none += zero == 0;
-		for (int x = 0; x < COLUMNS; x++)
-			alike += (v[y * COLUMNS + x] == 0) == (w[y * COLUMNS + x] == 0);
-		same += zero && zero < COLUMNS && zero == beside && alike == COLUMNS;
+		none += zero == empty;
+		for (int x = 0; x < COLUMNS; x++) {
+			alike += !empties[x] && (v[y * COLUMNS + x] == 0) == (w[y * COLUMNS + x] == 0);
+			both += !empties[x] && v[y * COLUMNS + x] == 0;
+		}
+		same += both && both < full && alike == full;
 	}
 	ok(rows && few && half && none, "rows of zeros (%d), with few others (%d), with half (%d), and without (%d)", rows, few,
 	   half, none);
@@ -247,12 +228,18 @@ static void test_without_specials(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
 	double *special = values_of(&b, PLAN_SPECIAL), *high = values_of(&b, PLAN_SPECIAL_HIGH),
-	       *low = values_of(&b, PLAN_SPECIAL_LOW);
-	int wrong = 0;
+	       *low = values_of(&b, PLAN_SPECIAL_LOW), *numbers = values_of(&b, PLAN_SPECIAL_NUMBERS),
+	       *finite = values_of(&b, PLAN_SPECIAL_FINITE);
+	int wrong = 0, others = 0;
 	for (int i = 0; i < N; i++) {
 		double x = special[i], up = isnan(x) ? 0x1p70 : isinf(x) ? copysign(0x1p70, x) : x, down = isnan(x) ? -0x1p70 : up;
 		wrong += high[i] != up || low[i] != down;
+		others += isnan(x) ? isnan(numbers[i]) || fabs(numbers[i]) > 8 || finite[i] != numbers[i]
+				   : numbers[i] != x || finite[i] != up;
 	}
+	is_int(others, 0, "declared numbers stand for NaN, with infinities or with large numbers in their place");
+	free(numbers);
+	free(finite);
 	is_int(wrong, 0, "large numbers stand for infinities, and for NaN with either sign");
 	free(special);
 	free(high);
@@ -362,7 +349,7 @@ static void test_runs(void)
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
 	int chosen = 0, rows = 0, parts = 0, none = 0, other = 0;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
-		bool has = fill_has_runs(&b, seed);
+		bool has = fill_chooses(&b, seed);
 		float *f = MEM_NEW_N(float, N), *g = MEM_NEW_N(float, N);
 		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_RUNS }, f);
 		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_FINITE_RUNS }, g);
@@ -437,9 +424,12 @@ static void test_other_constants(void)
 	free(v);
 	b.role = PLAN_INOUT;
 	v = values_of(&b, PLAN_OTHER_CONSTANTS);
-	is_int(between(v, N, 1, 1), N, "ones that a kernel adds to stay");
+	ok(between(v, N, 0.5, 1.5) == N && between(v, N, 1, 1) < 4, "ones that a kernel adds to are no other");
 	free(v);
 	b.role = PLAN_IN;
+	v = values_of(&b, PLAN_NEGATIVE);
+	ok(between(v, N, 0.5, 1.5) == N / 2 && between(v, N, -1.5, -0.5) == N / 2, "half of their rows have the other sign");
+	free(v);
 	b.closed = true;
 	b.least = b.most = 1;
 	v = values_of(&b, PLAN_OTHER_CONSTANTS);
@@ -514,6 +504,111 @@ static void test_fills(void)
 	ok(true, "sorted integer rows ascend from their least to their greatest value, whatever the values");
 }
 
+/* How many elements are this one. */
+static int equal(const double *v, int n, double x)
+{
+	return between(v, n, x, x);
+}
+
+/* Every number of the code, its neighbours and its negative are there, each a few times. */
+static void test_immediates(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	double *v = values_of(&b, PLAN_IMMEDIATES);
+	int missing = 0, others = 0;
+	for (uint64_t k = 0; k < immediates.count; k++) {
+		float c = (float)immediates.at[k];
+		const float forms[] = { c, nextafterf(c, INFINITY), nextafterf(c, -INFINITY), -c };
+		for (size_t f = 0; f < MEM_COUNT(forms); f++) {
+			int n = equal(v, N, (double)forms[f]);
+			missing += n < 1 || n > 6;
+		}
+	}
+	others = N - between(v, N, -1, 1);
+	is_int(missing, 0, "every number is there, and its neighbours, and its negative");
+	ok(others > 20 && others < N / 96, "few elements are others than declared (%d)", others);
+	free(v);
+	b = array(DTYPE_F16, ROWS, COLUMNS, PLAN_RANDOM);
+	v = values_of(&b, PLAN_IMMEDIATES);
+	ok(equal(v, N, 777) && equal(v, N, 777.5) && equal(v, N, 776.5), "neighbours are those of the array's type");
+	free(v);
+	b = array(DTYPE_I32, ROWS, COLUMNS, PLAN_RANDOM);
+	b.closed = true;
+	b.least = b.lo = 0;
+	b.most = 5000;
+	b.hi = 5001;
+	v = values_of(&b, PLAN_IMMEDIATES);
+	ok(equal(v, N, 777) >= 10 && equal(v, N, 776) >= 10 && equal(v, N, 778) >= 10 && equal(v, N, 9999) == 0,
+	   "integers of a range are those numbers that it holds");
+	free(v);
+	b = array(DTYPE_F32, 1, 7, PLAN_RANDOM);
+	v = values_of(&b, PLAN_IMMEDIATES);
+	int few = 0;
+	for (uint64_t k = 0; k < immediates.count; k++)
+		few += equal(v, 7, (double)(float)immediates.at[k]);
+	is_int(few, 1, "a small array has one of them");
+	free(v);
+	struct fill_choice none = { .seed = 7, .values = PLAN_IMMEDIATES };
+	float with[7], without[7];
+	fill_chosen(&b, &none, with);
+	none.values = PLAN_DECLARED;
+	fill_chosen(&b, &none, without);
+	ok(memcmp(with, without, sizeof with) == 0, "without numbers, values are as declared");
+}
+
+/* The largest size of each of four seeds in a row. */
+static void largest_of_seeds(const struct plan_buffer *b, struct fill_choice c, float *v, double ret_largest[4])
+{
+	for (uint64_t k = 0; k < 4; k++) {
+		c.seed = 8 + k;
+		fill_chosen(b, &c, v);
+		ret_largest[k] = 0;
+		for (uint64_t x = 0; x < plan_buffer_logical(b); x++)
+			ret_largest[k] = fmax(ret_largest[k], fabs((double)v[x]));
+	}
+}
+
+/* The lengths of rows reach far below and above the number, and both sides of it. */
+static void test_immediate_rows(void)
+{
+	enum { MANY = 512, SHORT = 64 };
+	struct plan_buffer b = array(DTYPE_F32, MANY, SHORT, PLAN_RANDOM);
+	struct fill_choice c = { .seed = 7, .values = PLAN_IMMEDIATE_ROWS, .immediates = { .count = 1, .at = { 1e-6 } } };
+	float *v = MEM_NEW_N(float, MANY *SHORT);
+	double least = INFINITY, most = 0;
+	int below = 0, above = 0, mean = 0;
+	fill_chosen(&b, &c, v);
+	for (int y = 0; y < MANY; y++) {
+		double squares = 0, largest = 0;
+		for (int x = 0; x < SHORT; x++) {
+			double at = (double)v[y * SHORT + x];
+			squares += at * at;
+			largest = fmax(largest, fabs(at));
+		}
+		least = fmin(least, squares);
+		most = fmax(most, squares);
+		below += largest < 1e-6 && largest > 1e-6 / 4;
+		above += largest > 1e-6 && largest < 1e-6 * 8;
+		mean += squares > 1e-6 / 32 && squares < 1e-6 * 32;
+	}
+	ok(least < 1e-15 && most > 1e-5, "sums of squares go from %g to %g", least, most);
+	ok(below > 30 && above > 30 && mean > 60, "rows are a little below and above it (%d, %d), or their squares are near (%d)",
+	   below, above, mean);
+	b = array(DTYPE_F32, 1, MANY, PLAN_RANDOM);
+	double wholes[4];
+	largest_of_seeds(&b, c, v, wholes);
+	ok(wholes[1] < 1e-9 && wholes[3] > 1e-3, "one row is once far below (%g), once far above (%g)", wholes[1], wholes[3]);
+	b.closed = true;
+	b.least = b.lo = 0;
+	b.most = 1;
+	largest_of_seeds(&b, c, v, wholes);
+	ok(fmin(fmin(wholes[0], wholes[1]), fmin(wholes[2], wholes[3])) > 0x1p-12,
+	   "in a domain with two ends, where fixed point is honest, not all of it is small");
+	free(v);
+	b = array(DTYPE_F16, ROWS, COLUMNS, PLAN_RANDOM);
+	ok(!plan_values_apply(&b, PLAN_IMMEDIATE_ROWS), "halves are too narrow for such rows");
+}
+
 /* Whatever the kind, the type and the fill: no value is outside of a closed domain, perturbed or not. */
 static void test_closed(void)
 {
@@ -531,7 +626,8 @@ static void test_closed(void)
 					struct fill_choice c = { .seed = 3,
 								 .values = (enum plan_values)values,
 								 .perturbation = (uint32_t)(f % 2),
-								 .amplitude = 0.125 };
+								 .amplitude = 0.125,
+								 .immediates = immediates };
 					uint8_t bytes[16 * 48 * 8];
 					double v[16 * 48];
 					b.closed = true;
@@ -553,6 +649,8 @@ static void test_closed(void)
 
 int main(void)
 {
+	test_immediates();
+	test_immediate_rows();
 	test_wide();
 	test_special_values();
 	test_sparse();

@@ -36,7 +36,9 @@ static void put_compiled(struct buf *out)
 {
 	struct wire_kernel k[] = { { .name = "f", .registers = 32, .block = { 16, 8, 1 } }, { .name = "g", .spill = 4 } };
 	wire_compiled_encode(&(struct wire_compiled){ .binary = (uint8_t *)"binary", .binary_len = 6, .log = "warning",
-		.kernels = k, .kernel_count = 2, .compile_ns = 5 }, out);
+		.kernels = k, .kernel_count = 2, .compile_ns = 5,
+		.immediates = { .floats = (double[]){ -9999, 0.5 }, .float_count = 2,
+				.others = (double[]){ 777 }, .other_count = 1 } }, out);
 }
 
 static void put_prepare(struct buf *out)
@@ -54,7 +56,8 @@ static void put_prepared(struct buf *out)
 static void put_execute(struct buf *out)
 {
 	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE,
-						    .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25 }, out);
+						    .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25,
+						    .immediates = { .count = 2, .at = { -9999, 0.5 } } }, out);
 }
 
 static void put_executed(struct buf *out)

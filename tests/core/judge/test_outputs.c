@@ -234,6 +234,52 @@ static void flag(struct sample *s)
 	judge_all(s, &p, list, MEM_COUNT(list));
 }
 
+/* What NaN decides among integers is not specified; what zeros and infinities decide is. */
+static void counting(struct sample *s)
+{
+	static const struct problem p = { "counting", "  x: f32[n,40] = random(-1, 1)\n  y: out i32[n]\n", "x, y",
+					  "int c = 0; for (int j = 0; j < 40; j++) c += x[i*40+j] >= 0; y[i] = c;" };
+	static const struct attempt list[] = {
+		{ "backwards", "int c = 40; for (int j = 0; j < 40; j++) c -= !(x[i*40+j] >= 0); y[i] = c;", NULL },
+		{ "what is not less", "int c = 0; for (int j = 0; j < 40; j++) c += !(x[i*40+j] < 0); y[i] = c;", NULL },
+		{ "by the sign bit", "int c = 0; for (int j = 0; j < 40; j++) c += asint(x[i*40+j]) >= 0; y[i] = c;",
+		  "y is wrong in" },
+		{ "finite numbers only",
+		  "int c = 0; for (int j = 0; j < 40; j++) c += x[i*40+j] >= 0 && x[i*40+j] < 3.3e38; y[i] = c;",
+		  "infinities: integers are made of them as in the reference" },
+	};
+	static const struct problem near = { "near", "  x: f32[n,40] = random(-1, 1)\n  y: out i32[n]\n", "x, y",
+					     "int c = 0; for (int j = 0; j < 40; j++) c += abs(x[i*40+j] - 0.5) < 0.1; y[i] = c;" };
+	static const struct attempt not_far = {
+		"what is not far", "int c = 0; for (int j = 0; j < 40; j++) c += !(abs(x[i*40+j] - 0.5) >= 0.1); y[i] = c;", NULL
+	};
+	judge_all(s, &p, list, MEM_COUNT(list));
+	judge(s, &near, &not_far);
+}
+
+/* Messages say what inputs held, and ask to declare what may be declared. */
+static void messages(struct sample *s)
+{
+	static const struct problem rows = { "rows", "  x: i32[n,4] < 1000\n  y: out i32[n]\n", "x, y", "y[i] = x[i*4];" };
+	static const struct problem ranged = { "ranged", "  x: i32[n] < 1000\n  y: out i32[n]\n", "x, y", "y[i] = x[i] * 3;" },
+				    whole = { "whole", "  x: i32[n]\n  y: out i32[n]\n", "x, y", "y[i] = x[i] * 3;" },
+				    closed = { "closed", "  x: f32[n] = random(1, 2) closed\n  y: out f32[n]\n", "x, y",
+					       "y[i] = x[i] * 3;" };
+	static const struct attempt at_the_end = { "wrong at the end", "y[i] = x[i] == 999 ? 0 : x[i] * 3;",
+						   "(on a few integers at the ends of their range)" };
+	static const struct attempt at_the_end_of_floats = { "wrong at the end", "y[i] = x[i] == 2 ? 0 : x[i] * 3;",
+							     "(on zeros, denormals and the ends of their domain)" };
+	static const struct attempt beyond = { "wrong far away", "y[i] = x[i] > 1000000 ? 0 : x[i] * 3;",
+					       "(on all integers of their range: without a range that is their whole type" };
+	static const struct attempt of_range = { "wrong where all are at the end",
+						 "y[i] = x[i*4] == 999 && x[i*4+1] == 999 && x[i*4+2] == 999 ? 0 : x[i*4];",
+						 "(on all integers of their range)" };
+	judge(s, &ranged, &at_the_end);
+	judge(s, &closed, &at_the_end_of_floats);
+	judge(s, &whole, &beyond);
+	judge(s, &rows, &of_range);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -249,6 +295,8 @@ int main(int argc, char **argv)
 		in_place(&s);
 		random_numbers(&s);
 		flag(&s);
+		counting(&s);
+		messages(&s);
 	} else {
 		SKIP(1, "no HLSL device");
 	}

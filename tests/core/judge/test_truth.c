@@ -171,21 +171,22 @@ static void layernorm(const struct arrays *in, double *y)
 	}
 }
 
+/* Literals of nine digits and more count as they are written, others as floats. */
 static void gelu_tanh(const struct arrays *in, double *y)
 {
 	const double *x = find(in, "X");
 	for (int i = 0; i < 500; i++)
-		y[i] = 0.5 * x[i] * (1 + tanh((double)0.7978845608f * (x[i] + (double)0.044715f * x[i] * x[i] * x[i])));
+		y[i] = 0.5 * x[i] * (1 + tanh(0.7978845608 * (x[i] + (double)0.044715f * x[i] * x[i] * x[i])));
 }
 
 static double erf_like(double x)
 {
 	double t = 1 / (1 + (double)0.3275911f * fabs(x));
-	double p = (double)1.061405429f;
-	p = p * t - (double)1.453152027f;
-	p = p * t + (double)1.421413741f;
-	p = p * t - (double)0.284496736f;
-	p = p * t + (double)0.254829592f;
+	double p = 1.061405429;
+	p = p * t - 1.453152027;
+	p = p * t + 1.421413741;
+	p = p * t - 0.284496736;
+	p = p * t + 0.254829592;
 	double y = 1 - p * t * exp(-x * x);
 	return x < 0 ? -y : y;
 }

@@ -90,7 +90,8 @@ static void test_values(struct place *p, const char *text)
 							     .poison = 0x5A,
 							     .values = v,
 							     .perturbation = move,
-							     .amplitude = move ? 0.01 : 0 };
+							     .amplitude = move ? 0.01 : 0,
+							     .immediates = { .count = 3, .at = { -9999, 1e-5, 777 } } };
 				size_t n = 0, m = 0;
 				uint8_t *a = NULL, *b = NULL, *x = content(&host.trial, &input, &n, &a),
 					*y = content(&device.trial, &input, &m, &b);
@@ -133,6 +134,7 @@ static int step(struct place *p, const struct kernel *k, enum wire_truth_step wh
 					    .sums = 0x1p-24,
 					    .share = 50,
 					    .baseline_share = 256,
+					    .baseline_times = BOUND_BASELINE_FACTOR,
 					    .rounding = 1,
 					    .tiny = 0x1p-126,
 					    .most = io_found->most,

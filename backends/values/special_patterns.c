@@ -1,0 +1,90 @@
+/* special_patterns: the floats of special.h whose sizes or order follow the places in a row. */
+#include "backends/values/special.h"
+#include "backends/values/special_rows.h"
+
+enum {
+	FAINTEST = -100, /* of PLAN_FAINT: a power of two whose square f32 does not hold, */
+	FAINTER = -80,   /* nor this one's */
+	LOST = -40,      /* of PLAN_SEGMENTS: a power of two below what code takes for zero, whose cube f32 still holds; */
+	SMALLER = -8,    /* in a closed domain, whose range says how exact a sum along a row must be */
+	GREAT = 34,      /* of a quarter of its rows, in an open domain: beyond what integers hold; */
+	LOUDER = 4,      /* of parts of another quarter: exponentials of such differences are small, but not zero */
+	SEGMENT = 64,    /* elements of one scale, at least, where a row has more than two parts */
+	PERIODS = 8,     /* of PLAN_PATTERNS, powers of two */
+	WIDER = 1024,    /* a domain, than declared values */
+};
+
+static double faint(const struct stream *s, uint64_t i, double v)
+{
+	uint64_t drawn = group_of(s, i / row_length(s)) + (s->key >> 8);
+	bool kept = !(drawn & 2) || salted(s, HOLE, i / HOLES) % HOLES == i % HOLES || !is_inside(s->buffer, 0);
+	double x = kept ? v * power(drawn & 1 ? FAINTER : FAINTEST) : 0;
+	return is_inside(s->buffer, x) ? x : v;
+}
+
+static double in_segment(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t column = i % s->columns, group = group_of(s, i / s->columns), drawn = salted(s, PLACE, group), parts = 2;
+	for (unsigned k = 0; k < (drawn & 3) && s->columns >= 2 * parts * SEGMENT; k++)
+		parts *= 2;
+	bool ended = plan_has_ends(b), small = (column * parts / s->columns + (drawn >> 8)) & 1;
+	uint64_t turn = (group + (s->key >> 8)) % 4;
+	int size = 0, less = ended ? SMALLER : LOST;
+	if (!ended && turn == 1)
+		size = GREAT;
+	if (!ended && turn == 3) {
+		size = LOUDER;
+		less = -LOUDER;
+	}
+	double x = v * power(size + (small ? less : 0));
+	return is_inside(b, x) ? x : v;
+}
+
+/* Whether an element is at the upper end: a row's elements are alike, or a comb or a block of columns differs. One element is never
+ * as the pattern is: where all outputs are far below the numbers that they are made of, doubles tell no truth. */
+static bool is_high(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns, column = i % s->columns, drawn = salted(s, ORDER, row), most = 1, period;
+	bool other = i == salted(s, HOLE, 0) % (s->rows * s->columns);
+	if (special_takes(s))
+		return other != (salted(s, CONSTANT, 0) & 1);
+	while (most < PERIODS && UINT64_C(8) << most <= s->columns)
+		most++;
+	period = drawn & 3 ? UINT64_C(1) << (drawn >> 16) % (most + 1) : 2 + (drawn >> 16) % 15;
+	bool high = drawn & 4, differs;
+	uint64_t at = salted(s, PLACE, row) % s->columns;
+	switch (drawn >> 3 & 3) {
+	case 0: differs = drawn & 32 && 2 * column < s->columns; break;
+	case 1: differs = column / period == at / period; break;
+	default: differs = column % period == at % period;
+	}
+	return other != (differs == high);
+}
+
+/* The ends of a closed domain, unless they are far beyond the declared values. */
+static void ends_of(const struct plan_buffer *b, double *ret_low, double *ret_high)
+{
+	double low = low_of(b), high = low + width_of(b), far = WIDER * (fabs(low) > fabs(high) ? fabs(low) : fabs(high));
+	*ret_low = b->closed && b->least >= -far ? b->least : low;
+	*ret_high = b->closed && b->most <= far ? b->most : high;
+}
+
+/* Near the ends, and never twice the same: sums of equal numbers round alike. */
+static double in_pattern(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	double low, high, unit = stream_unit(salted(s, AGAIN, i)) / 64;
+	ends_of(b, &low, &high);
+	double x = is_high(s, i) ? high - (high - low) * unit : low + (high - low) * unit;
+	return is_inside(b, x) ? x : v;
+}
+
+double special_pattern(const struct stream *s, enum plan_values values, uint64_t i, double v)
+{
+	switch (values) {
+	case PLAN_FAINT: return faint(s, i, v);
+	case PLAN_SEGMENTS: return in_segment(s, i, v);
+	default: return in_pattern(s, i, v);
+	}
+}

@@ -1,0 +1,236 @@
+/* suite_draws: see suite_draws.h. */
+#include "core/judge/suite_draws.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/values/fill.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/judge/dictionary.h"
+#include "core/judge/round.h"
+
+enum {
+	ENDS = 32, /* draws of PLAN_MIXED_ENDS */
+	ENDS_BESIDE_FLOATS = 8,
+	ENDS_LEAST = 2,   /* of large arrays */
+	CHOICES = 100000, /* that are tried for one that chooses an array */
+	AGAIN = 8,        /* draws of declared values */
+	SEGMENTS = 8,     /* draws of PLAN_SEGMENTS, */
+	SEGMENTS_LEAST = 2,
+	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
+	LARGE_BYTES = 16 << 20 /* and what they cost much for */
+};
+
+#define DRAWS_NS (2 * CLOCK_S)
+
+/* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
+bool suite_in_parts(const struct spec *spec)
+{
+	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
+}
+
+static bool has_values(const struct plan_buffer *b, enum plan_values values)
+{
+	return plan_is_input(b) && plan_values_apply(b, values);
+}
+
+static uint64_t bytes_of(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += plan->buffers[i].bytes;
+	return bytes;
+}
+
+/* One draw. *io_unfit is why the last one could not judge. */
+static int execute(struct suite_running *r, const struct trial_input *input, struct check *c, bool *io_judged, char **io_unfit,
+		   struct err *e)
+{
+	check_fini(c);
+	free(*io_unfit);
+	*io_unfit = NULL;
+	int rc = check_execution(r->j, &r->trial, input, c, io_unfit, e);
+	*io_judged |= *io_unfit == NULL;
+	return rc;
+}
+
+/* Behind all draws: one that judged is enough. */
+static void settle(bool judged, char **io_unfit)
+{
+	if (!judged)
+		return;
+	free(*io_unfit);
+	*io_unfit = NULL;
+}
+
+/* How often it may be drawn which array stands at which end: floats are perturbed each time, and large arrays take time. */
+static unsigned draws_of_ends(const struct plan *plan)
+{
+	bool floats = false;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		floats = floats || (plan_is_input(&plan->buffers[i]) && dtype_is_float(plan->buffers[i].type));
+	return bytes_of(plan) > LARGE_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
+}
+
+/* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets two or three. */
+static int draw_several(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit,
+			struct err *e)
+{
+	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
+	struct round_inputs inputs = round_inputs(r->trial.variant->plan, values);
+	bool judged = false;
+	int rc = 0;
+	r->needless = draws == 0 || (values != PLAN_DECLARED && !inputs.any);
+	if (r->needless)
+		*ret_unfit = mem_str(draws ? "no input has such values" : "its arrays are large, so one draw holds many rows");
+	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && !r->needless && (i == 1 || clock_now() < until); i++) {
+		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = values };
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	if (rc == 0 && !c->passed && inputs.open)
+		check_name(c, SUITE_OPEN);
+	settle(judged, ret_unfit);
+	return rc;
+}
+
+/* Several draws meet most pairs of ends. */
+int suite_check_ends(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return draw_several(r, PLAN_MIXED_ENDS, draws_of_ends(r->trial.variant->plan), c, ret_unfit, e);
+}
+
+/* One draw of few elements rarely holds what one row of a hundred does. */
+int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return draw_several(r, PLAN_DECLARED, bytes_of(r->trial.variant->plan) > SMALL_BYTES ? 0 : AGAIN, c, ret_unfit, e);
+}
+
+/* Which parts are small differs from array to array. */
+int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	uint64_t bytes = bytes_of(r->trial.variant->plan);
+	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? SEGMENTS_LEAST : SEGMENTS;
+	return draw_several(r, PLAN_SEGMENTS, draws, c, ret_unfit, e);
+}
+
+/* A seed that chooses buffer k alone among those that have such values, or none where k is past the end; 0: none was found. */
+static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, size_t k, uint64_t first)
+{
+	for (uint64_t seed = first; seed < first + CHOICES; seed++) {
+		bool alone = true;
+		for (size_t i = 0; i < plan->buffer_count && alone; i++)
+			if (has_values(&plan->buffers[i], values))
+				alone = fill_chooses(&plan->buffers[i], seed) == (i == k);
+		if (alone)
+			return seed;
+	}
+	return 0;
+}
+
+/* A mask is infinite in runs and in whole rows. In several arrays at once infinities often leave nothing to judge. */
+int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	size_t count = suite_in_parts(context_spec(r->j->baseline)) ? 0 : plan->buffer_count;
+	char *unfit = NULL;
+	bool judged = false;
+	int rc = 0;
+	r->needless = true;
+	for (size_t k = 0; k < count && rc == 0 && c->passed; k++) {
+		const struct plan_buffer *b = &plan->buffers[k];
+		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_RUNS };
+		if (!has_values(b, PLAN_RUNS) || (input.seed = seed_choosing(plan, PLAN_RUNS, k, r->q->seed)) == 0)
+			continue;
+		rc = execute(r, &input, c, &judged, &unfit, e);
+		if (rc == 0 && !c->passed) {
+			char *where = mem_fmt("%s has them; a domain without them is closed, as in `%s: f32[n] = random closed`",
+					      b->name, b->name);
+			check_name(c, where);
+			free(where);
+		}
+	}
+	free(unfit);
+	if (rc == 0 && c->passed && !judged)
+		*ret_unfit = mem_str("no input has such values, or they leave nothing to judge");
+	return rc;
+}
+
+/* Ends of ranges in patterns, with each array at one end throughout, and with none; of large arrays, with one of them. */
+int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	size_t one = 0, seen = 0; /* each as likely */
+	bool judged = false, large = bytes_of(plan) > LARGE_BYTES;
+	int rc = 0;
+	for (size_t k = 0; k < plan->buffer_count; k++)
+		if (has_values(&plan->buffers[k], PLAN_PATTERNS) && r->q->seed % ++seen == 0)
+			one = k;
+	r->needless = seen == 0;
+	if (r->needless)
+		*ret_unfit = mem_str("no input has such values");
+	for (size_t k = 0; k <= plan->buffer_count && rc == 0 && c->passed && !r->needless; k++) {
+		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
+		bool none = k == plan->buffer_count;
+		if ((!none && (!has_values(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
+		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, r->q->seed)) == 0)
+			continue;
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	settle(judged, ret_unfit);
+	return rc;
+}
+
+/* Values made of the numbers that the kernel's code holds. */
+static int check_dictionary(struct suite_running *r, enum plan_values values, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	struct reference_values declared = { .size = r->trial.variant->params, .seed = r->q->seed };
+	const struct reference *baseline = NULL;
+	struct dictionary_draw draws[DICTIONARY_DRAWS];
+	bool judged = false;
+	int rc = reference_get(r->j, r->trial.worker, &declared, &baseline, e);
+	if (rc < 0)
+		return rc;
+	unsigned n = dictionary_draws(r->q->immediates, &baseline->immediates, plan, values, r->q->seed, draws);
+	reference_release(r->j->ev->references, baseline);
+	r->needless = true;
+	for (unsigned i = 0; i < n && rc == 0 && c->passed; i++) {
+		struct trial_input input = {
+			.seed = draws[i].seed, .poison = TRIAL_POISON, .values = draws[i].values, .immediates = draws[i].numbers
+		};
+		char *unfit = NULL;
+		check_fini(c);
+		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
+		if (rc == 0 && !c->passed) {
+			bool open = round_inputs(plan, values).open;
+			char *numbers = dictionary_text(&draws[i].numbers);
+			char *where = mem_fmt("it holds %s%s", numbers, open ? "; " SUITE_OPEN : "");
+			check_name(c, where);
+			free(numbers);
+			free(where);
+		}
+		judged |= unfit == NULL;
+		if (unfit == NULL || !r->needless) { /* the first gap stays */
+			free(unfit);
+			continue;
+		}
+		free(*ret_unfit);
+		*ret_unfit = unfit;
+		r->needless = draws[i].optional;
+	}
+	if (n == 0)
+		*ret_unfit = mem_str("the code holds no number that an input could take");
+	settle(judged && r->needless, ret_unfit);
+	return rc;
+}
+
+int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return check_dictionary(r, PLAN_IMMEDIATES, c, ret_unfit, e);
+}
+
+int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return check_dictionary(r, PLAN_IMMEDIATE_ROWS, c, ret_unfit, e);
+}

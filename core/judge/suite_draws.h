@@ -1,0 +1,38 @@
+/* suite_draws: the checks of suite.c that execute a kernel on several draws of one kind of values. Called by suite.c alone. */
+#ifndef PEAKD_CORE_JUDGE_SUITE_DRAWS_H
+#define PEAKD_CORE_JUDGE_SUITE_DRAWS_H
+
+#include "base/buf.h"
+#include "core/judge/check.h"
+#include "core/judge/suite.h"
+
+#define SUITE_OPEN                                                                                                                 \
+	"inputs may hold any number, not only those that are timed; a domain is closed as in `x: f32[n] = random(0, 1) closed`"
+
+/* One suite while it runs. */
+struct suite_running {
+	const struct reference_source *j;
+	const struct suite_request *q;
+	struct trial trial;
+	struct check check; /* of the last step */
+	bool needless; /* set by an extra that is unfit because there is nothing that it could find here: no gap in the verdict */
+	bool told;     /* a round that passed would have refused zeros, and any one number everywhere */
+	char *weak;    /* why the first one that would not; owned */
+	struct buf log;
+	double reuse;      /* time of an execution that finds what the last one left / time of one that does not */
+	char *reuse_unfit; /* why that is not known */
+};
+
+/* Each makes the executions that its inputs allow until one is wrong; *c is the last of them. Where none could judge, *ret_unfit
+ * says why (free()), and `needless` whether there was nothing to find. An error is the kernel's own failure. */
+int suite_check_ends(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+/* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
+bool suite_in_parts(const struct spec *spec);
+
+#endif

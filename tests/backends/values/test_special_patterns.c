@@ -1,0 +1,126 @@
+/* backends/values/special_patterns: floats whose sizes or order follow the places in a row. */
+#include "backends/values/fill.h"
+
+#include <math.h>
+
+#include "backends/array.h"
+#include "base/mem.h"
+#include "tap.h"
+
+enum { ROWS = 64, COLUMNS = 96, N = ROWS * COLUMNS };
+
+/* Rows 2^80 and 2^100 times smaller, of which some are nearly zero throughout. */
+static void test_faint(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	double *v = values_of(&b, PLAN_FAINT);
+	int fainter = 0, faintest = 0, zeros = 0, holed = 0;
+	for (int y = 0; y < ROWS; y++) {
+		double most = 0;
+		int zero = between(v + y * COLUMNS, COLUMNS, 0, 0);
+		for (int x = 0; x < COLUMNS; x++)
+			most = fmax(most, fabs(v[y * COLUMNS + x]));
+		fainter += most > 0x1p-83 && most <= 0x1p-80;
+		faintest += most > 0x1p-103 && most <= 0x1p-100;
+		zeros += zero == 0;
+		holed += zero == COLUMNS / 8 * 7;
+	}
+	ok(fainter == ROWS / 2 && faintest == ROWS / 2, "rows are 2^80 or 2^100 times smaller (%d, %d)", fainter, faintest);
+	ok(zeros == ROWS / 2 && holed == ROWS / 2, "half of them have zeros in seven of eight places (%d)", holed);
+	free(v);
+	b.closed = true;
+	b.least = 0;
+	b.most = INFINITY;
+	ok(plan_values_apply(&b, PLAN_FAINT), "a domain with one end has them");
+	b.most = 1;
+	ok(!plan_values_apply(&b, PLAN_FAINT), "one with two has not: fixed point is honest there");
+	b = array(DTYPE_F16, ROWS, COLUMNS, PLAN_RANDOM);
+	ok(!plan_values_apply(&b, PLAN_FAINT) && !plan_values_apply(&b, PLAN_SEGMENTS), "halves hold no such numbers");
+}
+
+/* Parts of rows that are smaller: at least half of a row, where it is short. */
+static void test_segments(void)
+{
+	static const double scales[] = { 0x1p-40, 0x1p-8 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	for (int closed = 0; closed < 2; closed++) {
+		b.closed = closed;
+		b.least = -1;
+		b.most = 1;
+		double *v = values_of(&b, PLAN_SEGMENTS), *plain = values_of(&b, PLAN_DECLARED);
+		int small = 0, whole = 0, changes = 0, great = 0, loud = 0;
+		double last = 0;
+		for (int y = 0; y < ROWS; y++)
+			for (int x = 0; x < COLUMNS; x++) {
+				int i = y * COLUMNS + x;
+				double by = v[i] / plain[i];
+				small += by == scales[closed] || by == 0x1p34 * scales[0];
+				whole += by == 1;
+				great += by == 0x1p34;
+				loud += by == 0x1p4;
+				changes += x > 0 && by != last;
+				last = by;
+			}
+		ok(small == (closed ? N / 2 : N * 3 / 8) && changes == ROWS,
+		   "half of a row of %d is %g times as large (%d changes)", COLUMNS, scales[closed], changes);
+		ok(whole == (closed ? N / 2 : N * 3 / 8) && great == (closed ? 0 : N / 8) && loud == great,
+		   "in an open domain a quarter of the rows has such numbers, and a quarter is louder in parts (%d, %d, %d)", whole,
+		   great, loud);
+		free(v);
+		free(plain);
+	}
+	b = array(DTYPE_F32, ROWS, 12, PLAN_RANDOM);
+	ok(!plan_values_apply(&b, PLAN_SEGMENTS), "short rows have one scale");
+}
+
+/* Both ends of a range in rows, combs and blocks; an array that is chosen has one end. */
+static void test_patterns(void)
+{
+	enum { SEEDS = 64 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	float *v = MEM_NEW_N(float, N);
+	int whole = 0, wrong = 0, single = 0, combs = 0, blocks = 0, ones = 0;
+	b.closed = true;
+	b.least = -3;
+	b.most = 3;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_PATTERNS }, v);
+		int high = 0;
+		for (int y = 0; y < ROWS; y++) {
+			int row = 0, changes = 0;
+			for (int x = 0; x < COLUMNS; x++) {
+				float at = v[y * COLUMNS + x];
+				row += at > 0;
+				changes += x > 0 && (at > 0) != (v[y * COLUMNS + x - 1] > 0);
+				wrong += !(fabsf(at) <= 3 && fabsf(at) > 2.9F);
+			}
+			high += row;
+			ones += row == 0 || row == COLUMNS;
+			single += row == 1 || row == COLUMNS - 1;
+			blocks += row > 1 && row + 1 < COLUMNS && changes <= 2;
+			combs += changes > 4;
+		}
+		whole += high == 1 || high == N - 1;
+		wrong += (high == 1 || high == N - 1) != fill_chooses(&b, seed);
+	}
+	is_int(wrong, 0, "all elements are near the ends of the domain, and of chosen arrays all but one near the same one");
+	ok(whole > SEEDS / 8 && ones > whole * ROWS, "arrays and rows are at one end (%d, %d)", whole, ones);
+	ok(single > 100 && combs > 200 && blocks > 200, "others have one column, combs and blocks at the other (%d, %d, %d)",
+	   single, combs, blocks);
+	b.least = -1e9;
+	b.most = 1e9;
+	fill_chosen(&b, &(struct fill_choice){ .seed = 1, .values = PLAN_PATTERNS }, v);
+	int near = 0;
+	for (int i = 0; i < N; i++)
+		near += fabsf(v[i]) <= 1;
+	is_int(near, N, "the ends of a domain that is far wider are not meant");
+	free(v);
+}
+
+int main(void)
+{
+	test_faint();
+	test_segments();
+	test_patterns();
+	return tap_done();
+}

@@ -1,0 +1,3 @@
+#!/bin/sh
+# See selftest.t.
+. "$(dirname "$0")/selftest.t"
