@@ -400,8 +400,12 @@ static double in_large_row(const struct stream *s, enum plan_values values, uint
 {
 	uint64_t row = i / row_length(s);
 	double huge = power(reaches[s->buffer->type].huge);
-	double large = values == PLAN_NAN_ROWS ? NAN : values == PLAN_INFINITE_ROWS ? INFINITY : huge;
-	return !is_chosen(s, ZERO, row) ? v : salted(s, SIGN, row) & 1 ? large : -large;
+	double large = values == PLAN_INFINITE_ROWS ? INFINITY : huge;
+	if (!is_chosen(s, ZERO, row))
+		return v;
+	if (values == PLAN_NAN_ROWS) /* of no sign: what negating a NaN gives differs between a CPU and a GPU */
+		return NAN;
+	return salted(s, SIGN, row) & 1 ? large : -large;
 }
 
 /* A value of PLAN_RUNS or PLAN_FINITE_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some

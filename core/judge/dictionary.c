@@ -16,6 +16,8 @@ enum {
 	DRAWN_LEAST = 4 /* numbers, also where an array is too small */
 };
 #define USUAL_MOST 0x1p60
+/* Where factors are held in narrower parts, the largest of a row may leave few bits to what is far smaller. */
+#define PARTS_MOST 0x1p24
 
 /* --- gathering -------------------------------------------------------------------------------------------------------------- */
 
@@ -61,6 +63,11 @@ struct list {
 	double *at;
 	size_t count;
 };
+struct sizes {
+	double above, most;
+};
+static const struct sizes sizes_usual = { 0, USUAL_MOST }, sizes_in_parts = { 0, PARTS_MOST },
+			  sizes_huge = { USUAL_MOST, INFINITY };
 
 /* Whether some input can hold it. */
 static bool is_usable(const struct plan *plan, double v, bool floats_only)
@@ -76,12 +83,14 @@ static bool is_usable(const struct plan *plan, double v, bool floats_only)
 
 /* Adds what is usable, is not there yet and not in `but` (NULL: nothing is), in an order that the seed draws. */
 static void take(struct list *to, const double *from, size_t count, const struct plan *plan, const struct wire_immediates *but,
-		 bool huge, uint64_t seed)
+		 struct sizes sizes, uint64_t seed)
 {
 	size_t first = to->count;
+	bool huge = sizes.above > 0;
 	for (size_t i = 0; i < count; i++) {
 		bool known = but && (has(but->floats, but->float_count, from[i]) || has(but->others, but->other_count, from[i]));
-		if (!known && fabs(from[i]) != 1 && (fabs(from[i]) > USUAL_MOST) == huge && is_usable(plan, from[i], huge))
+		if (!known && fabs(from[i]) != 1 && fabs(from[i]) > sizes.above && fabs(from[i]) <= sizes.most &&
+		    is_usable(plan, from[i], huge))
 			add(&to->at, &to->count, from[i]);
 	}
 	/* Fisher and Yates's shuffle. */
@@ -117,40 +126,40 @@ static size_t room_of(const struct plan *plan, uint64_t elements)
 /* Where there is room, what becomes a number of the kernel's own when it is doubled, halved, squared or its root is taken, as in
  * x*x == 81. */
 static void take_derived(struct list *to, const struct wire_immediates *kernel, const struct wire_immediates *baseline,
-			 const struct plan *plan)
+			 const struct plan *plan, struct sizes sizes)
 {
 	struct list own = { NULL, 0 };
 	size_t room = room_of(plan, PLAN_IMMEDIATES_FORMS * PLAN_IMMEDIATES_PLACE);
-	take(&own, kernel->floats, kernel->float_count, plan, baseline, false, 0);
+	take(&own, kernel->floats, kernel->float_count, plan, baseline, sizes, 0);
 	for (size_t i = 0; i < own.count; i++) {
 		double c = own.at[i], derived[] = { sqrt(fabs(c)), c / 2, 2 * c, c * c };
 		for (size_t k = 0; k < MEM_COUNT(derived) && to->count < room; k++)
-			take(to, &derived[k], 1, plan, NULL, false, 0);
+			take(to, &derived[k], 1, plan, NULL, sizes, 0);
 	}
 	free(own.at);
 }
 
 static unsigned draw_places(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
-			    uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
+			    struct sizes sizes, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
 {
 	struct list usual = { NULL, 0 }, huge = { NULL, 0 };
 	unsigned n = 0;
-	take(&usual, kernel->floats, kernel->float_count, plan, baseline, false, seed);
+	take(&usual, kernel->floats, kernel->float_count, plan, baseline, sizes, seed);
 	size_t floats = usual.count;
-	take(&usual, kernel->others, kernel->other_count, plan, baseline, false, seed);
-	take(&usual, baseline->floats, baseline->float_count, plan, NULL, false, seed);
+	take(&usual, kernel->others, kernel->other_count, plan, baseline, sizes, seed);
+	take(&usual, baseline->floats, baseline->float_count, plan, NULL, sizes, seed);
 	size_t room = room_of(plan, PLAN_IMMEDIATES_PLACE), most = room > DRAWN_LEAST ? room : DRAWN_LEAST;
 	size_t least = usual.count; /* a last draw of the baseline's integers alone would not be worth it */
-	take(&usual, baseline->others, baseline->other_count, plan, NULL, false, seed);
-	take_derived(&usual, kernel, baseline, plan);
+	take(&usual, baseline->others, baseline->other_count, plan, NULL, sizes, seed);
+	take_derived(&usual, kernel, baseline, plan, sizes);
 	for (size_t first = 0; n < DRAWS_MOST && first < usual.count && (n == 0 || first < least); n++) {
 		ret_draws[n] = (struct dictionary_draw){ .values = PLAN_IMMEDIATES, .seed = seed, .optional = first >= floats };
 		draw(&usual, first, most, &ret_draws[n].numbers);
 		first += most;
 	}
-	take(&huge, kernel->floats, kernel->float_count, plan, baseline, true, seed);
-	take(&huge, kernel->others, kernel->other_count, plan, baseline, true, seed);
-	if (huge.count) {
+	take(&huge, kernel->floats, kernel->float_count, plan, baseline, sizes_huge, seed);
+	take(&huge, kernel->others, kernel->other_count, plan, baseline, sizes_huge, seed);
+	if (huge.count && sizes.most >= sizes_huge.above) {
 		ret_draws[n] = (struct dictionary_draw){ .values = PLAN_IMMEDIATES, .seed = seed, .optional = true };
 		draw(&huge, 0, PLAN_IMMEDIATES_MAX, &ret_draws[n++].numbers);
 	}
@@ -172,11 +181,11 @@ static unsigned row_draws(const struct plan *plan)
 }
 
 static unsigned draw_rows(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
-			  uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
+			  struct sizes sizes, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
 {
 	struct list own = { NULL, 0 };
 	unsigned n = 0, draws = row_draws(plan);
-	take(&own, kernel->floats, kernel->float_count, plan, baseline, false, seed);
+	take(&own, kernel->floats, kernel->float_count, plan, baseline, sizes, seed);
 	for (; own.count && n < draws; n++) {
 		ret_draws[n] = (struct dictionary_draw){ .values = PLAN_IMMEDIATE_ROWS, .seed = seed + n, .optional = true };
 		draw(&own, 0, PLAN_IMMEDIATES_MAX, &ret_draws[n].numbers);
@@ -186,10 +195,11 @@ static unsigned draw_rows(const struct wire_immediates *kernel, const struct wir
 }
 
 unsigned dictionary_draws(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
-			  enum plan_values values, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
+			  enum plan_values values, bool in_parts, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
 {
-	return values == PLAN_IMMEDIATES ? draw_places(kernel, baseline, plan, seed, ret_draws)
-					 : draw_rows(kernel, baseline, plan, seed, ret_draws);
+	struct sizes sizes = in_parts ? sizes_in_parts : sizes_usual;
+	return values == PLAN_IMMEDIATES ? draw_places(kernel, baseline, plan, sizes, seed, ret_draws)
+					 : draw_rows(kernel, baseline, plan, sizes, seed, ret_draws);
 }
 
 bool dictionary_is_huge(const struct plan_immediates *numbers)

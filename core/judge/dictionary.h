@@ -19,9 +19,10 @@ struct dictionary_draw {
 enum { DICTIONARY_DRAWS = 8 };
 /* The executions of this kind that are due to a kernel, beside the baseline's own numbers: at most DICTIONARY_DRAWS. Those of the
  * kernel alone come first; where they are too many, the seed chooses. Doubles, halves, squares and roots of its floats are last,
- * where there is room. */
+ * where there is room. in_parts: factors may be split into narrower ones (suite_in_parts), so numbers are at most 2^24. */
 unsigned dictionary_draws(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
-			  enum plan_values values, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS]);
+			  enum plan_values values, bool in_parts, uint64_t seed,
+			  struct dictionary_draw ret_draws[DICTIONARY_DRAWS]);
 /* Whether these are so large that their squares and sums overflow: then an honest kernel may, where the baseline does not. Other
  * numbers are never drawn beside them. */
 bool dictionary_is_huge(const struct plan_immediates *numbers);

@@ -192,7 +192,8 @@ static int check_dictionary(struct suite_running *r, enum plan_values values, st
 	int rc = reference_get(r->j, r->trial.worker, &declared, &baseline, e);
 	if (rc < 0)
 		return rc;
-	unsigned n = dictionary_draws(r->q->immediates, &baseline->immediates, plan, values, r->q->seed, draws);
+	unsigned n = dictionary_draws(r->q->immediates, &baseline->immediates, plan, values,
+				      suite_in_parts(context_spec(r->j->baseline)), r->q->seed, draws);
 	reference_release(r->j->ev->references, baseline);
 	r->needless = true;
 	for (unsigned i = 0; i < n && rc == 0 && c->passed; i++) {

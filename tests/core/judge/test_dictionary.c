@@ -29,7 +29,7 @@ static void test_places(void)
 				       .floats = (double[]){ 0.5 }, .float_count = 1, .others = (double[]){ 64 }, .other_count = 1
 			       };
 	struct dictionary_draw d[DICTIONARY_DRAWS];
-	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	is_int(n, 2, "numbers that overflow have an execution of their own");
 	ok(d[0].numbers.at[0] == -9999 && d[0].numbers.at[1] == 777 && d[0].numbers.at[2] == 0.5 &&
 		   d[0].numbers.at[3] == 64,
@@ -39,14 +39,19 @@ static void test_places(void)
 	ok(d[1].numbers.count == 1 && d[1].numbers.at[0] == 3.4e38 && dictionary_is_huge(&d[1].numbers) &&
 		   !dictionary_is_huge(&d[0].numbers),
 	   "the largest is alone");
+	kernel.floats[1] = 0x1p43;
+	n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, true, 5, d);
+	ok(n == 1 && !holds(&d[0].numbers, 0x1p43) && holds(&d[0].numbers, -9999),
+	   "none hides the others of its row where factors may be held in parts");
+	kernel.floats[1] = 0.5;
 	a = array(DTYPE_I32, 64, 64, PLAN_RANDOM);
 	a.closed = true;
 	a.least = 0;
 	a.most = 1000;
-	n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	ok(n == 1 && d[0].numbers.count == 2 && d[0].numbers.at[0] == 777, "integers take the integers of their range");
 	a.most = 10;
-	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d), 0, "or none");
+	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d), 0, "or none");
 }
 
 /* Where there is room, a float's root and square, half and double are tried behind all others. */
@@ -59,16 +64,16 @@ static void test_derived(void)
 	};
 	struct wire_immediates baseline = { .floats = (double[]){ 0.5 }, .float_count = 1 };
 	struct dictionary_draw d[DICTIONARY_DRAWS];
-	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	const struct plan_immediates *m = &d[0].numbers;
 	ok(n == 1 && m->count == 7 && m->at[0] == 81 && m->at[1] == 700 && m->at[2] == 0.5, "a kernel's own numbers come first");
 	ok(holds(m, 9) && holds(m, 40.5) && holds(m, 162) && holds(m, 6561), "x*x == 81, 2*x == 81, x/2 == 81 and sqrt(x) == 81");
 	ok(!holds(m, 1400) && !holds(m, 0.25), "integers and the baseline's floats are tried as they are");
 	a = array(DTYPE_F32, 1, 640, PLAN_RANDOM);
-	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	ok(m->count == 5 && holds(m, 9) && holds(m, 40.5), "an array of 640 has places for five, the root first");
 	a = array(DTYPE_F32, 1, 384, PLAN_RANDOM);
-	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	is_int((long)m->count, 3, "one of 384 for no more than the numbers themselves");
 }
 
@@ -83,18 +88,18 @@ static void test_many(void)
 	int tried = 0, same = 0;
 	for (int i = 0; i < MANY; i++)
 		list[i] = i + 1.5;
-	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
+	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	for (int i = 0; i < 90; i++)
 		for (unsigned k = 0; k < n; k++)
 			tried += holds(&d[k].numbers, list[i]);
 	ok(n == 3 && tried == 90, "90 numbers are all tried, in %u executions", n);
 	kernel.float_count = MANY;
-	n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, d);
-	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 6, other);
+	n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
+	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 6, other);
 	for (uint64_t i = 0; i < PLAN_IMMEDIATES_MAX; i++)
 		same += holds(&other[0].numbers, d[0].numbers.at[i]);
 	ok(n == 7 && same < PLAN_IMMEDIATES_MAX / 2, "of 400 the seed chooses (%d of 32 are the same)", same);
-	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, 5, other);
+	dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, other);
 	ok(memcmp(d, other, 7 * sizeof *d) == 0, "the same seed chooses the same");
 }
 
@@ -108,13 +113,13 @@ static void test_rows(void)
 					  .other_count = 1 },
 			       baseline = { .floats = (double[]){ 0.5 }, .float_count = 1 };
 	struct dictionary_draw d[DICTIONARY_DRAWS];
-	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, 5, d);
+	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d);
 	ok(n == 2 && d[0].numbers.count == 1 && d[0].numbers.at[0] == 1e-6 && d[1].seed != d[0].seed,
 	   "rows are near floats that only the kernel holds");
 	a = array(DTYPE_F32, 1, 4096, PLAN_RANDOM);
-	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, 5, d), 4, "one row is also scaled as a whole");
+	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 4, "one row is also scaled as a whole");
 	kernel.float_count = 0;
-	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, 5, d), 0, "integers are no size of rows");
+	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 0, "integers are no size of rows");
 }
 
 /* Floats that host code passes count as the code's own. */
