@@ -192,7 +192,7 @@ static int execute(struct backend_run *run, uint32_t times, enum wire_cache cach
 
 const struct backend backend_cuda = {
 	.name = "cuda",
-	.monitor = &cuda_nvml_monitor,
+	.monitor = &gpu_nvml_monitor,
 	.ceilings = cuda_ceilings,
 	.resident = &gpu_judge_resident,
 	.devices = cuda_facts_devices,

@@ -7,7 +7,6 @@
 #include "backends/gpu/gpu.h"
 #include "backends/gpu/run.h"
 #include "backends/timing/ceilings.h"
-#include "backends/timing/gpu_monitor.h"
 #include "backends/wire/wire.h"
 #include "backends/worker/backend.h"
 #include "base/buf.h"
@@ -111,12 +110,6 @@ int cuda_gemm_issue(const struct cuda_gemm *g, const gpu_address *buffers);
 int cuda_gemm_record(struct backend_run *run, struct err *e);
 /* "13.0.2.14", from the library's file name, without opening it; "" when there is none. */
 void cuda_gemm_version(char version[32]);
-
-/* --- nvml.c: NVIDIA's management library as a gpu_monitor (backends/timing/gpu_monitor.h): clocks, power, temperature,
- * throttling, other processes, the energy counter. Opened at run time: libnvidia-ml.so.1 comes with the driver;
- * PEAKD_CUDA_NVML names another file. Listed in backend.c. */
-
-extern const struct gpu_monitor_source cuda_nvml_monitor;
 
 /* --- counters.c: hardware counters of a plan's kernels by CUPTI's range profiler, in a worker that the daemon started for that
  * alone (PEAKD_COUNTERS_WORKER=1 in its environment): the library changes how the driver launches, so nothing is timed there.

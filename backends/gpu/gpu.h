@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "backends/gpu/api.h"
+#include "backends/timing/gpu_monitor.h"
 #include "backends/wire/facts.h"
 #include "backends/wire/plan.h"
 #include "backends/wire/wire.h"
@@ -217,5 +218,11 @@ void gpu_diagnostic_print(const struct gpu_messages *m, bool errors_only, struct
 void gpu_diagnostic_fini(struct gpu_messages *m);
 /* Line `number` (from 1) of the region "macros" or "device" as fresh text; NULL when `file` is neither or has no such line. */
 char *gpu_diagnostic_source(const struct wire_compile *request, const char *file, unsigned number);
+
+/* --- nvml.c: NVIDIA's management library as a gpu_monitor (backends/timing/gpu_monitor.h): clocks, power, temperature,
+ * throttling, other processes, the energy counter. Opened at run time: libnvidia-ml.so.1 comes with the driver;
+ * PEAKD_CUDA_NVML names another file. For CUDA, and for NVIDIA devices of Vulkan. */
+
+extern const struct gpu_monitor_source gpu_nvml_monitor;
 
 #endif

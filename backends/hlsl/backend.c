@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/gpu/gpu.h"
 #include "backends/hlsl/device.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -598,6 +599,7 @@ static int count(const struct backend_device *d, const void *binary, size_t len,
 
 const struct backend backend_hlsl = {
 	.name = "hlsl",
+	.monitor = &gpu_nvml_monitor,
 	.ceilings = hlsl_ceilings,
 	.devices = hlsl_facts_devices,
 	.describe = hlsl_facts_describe,

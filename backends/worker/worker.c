@@ -137,7 +137,7 @@ static int serve_open(struct worker *w, void *request, void *answer, struct err 
 	if (rc < 0)
 		return rc;
 	/* May load a library, so before the sandbox closes. */
-	struct gpu_monitor *monitor = gpu_monitor_new(b->monitor, b->name, w->facts.uuid);
+	struct gpu_monitor *monitor = gpu_monitor_new(w->facts.shares_cpu ? NULL : b->monitor, b->name, w->facts.uuid);
 	w->runs = runs_new(b, device, monitor, w->facts.shares_cpu);
 	w->frame_kept = w->facts.shares_cpu ? 0 : FRAME_KEPT;
 	*(struct facts *)answer = w->facts;

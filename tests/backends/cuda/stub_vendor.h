@@ -105,7 +105,13 @@ unsigned stub_load;                  /* of somebody else */
 
 int nvmlInit_v2(void) { return 0; }
 const char *nvmlErrorString(int r) { return r == 6 ? "Not Found" : "?"; }
-int nvmlDeviceGetHandleByUUID(const char *uuid, void **d) { (void)uuid; *d = &stub_known; return stub_known ? 0 : 6; }
+char stub_uuid[64];
+int nvmlDeviceGetHandleByUUID(const char *uuid, void **d)
+{
+	strncpy(stub_uuid, uuid, sizeof stub_uuid - 1);
+	*d = &stub_known;
+	return stub_known ? 0 : 6;
+}
 int nvmlDeviceGetClockInfo(void *d, int type, unsigned *mhz) { (void)d; *mhz = type == 1 ? 1755 : 2619; return 0; }
 int nvmlDeviceGetMaxClockInfo(void *d, int type, unsigned *mhz) { (void)d; (void)type; *mhz = 1980; return 0; }
 int nvmlDeviceGetPowerUsage(void *d, unsigned *mw) { (void)d; *mw = 412345; return 0; }

@@ -1,10 +1,10 @@
 /* NVML as a GPU monitor, against a stand-in library: what it reads, and what stays unknown. */
-#include "backends/cuda/cuda.h"
+#include "backends/gpu/gpu.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
 
-#include "stub.h"
+#include "backends/cuda/stub.h"
 #include "tap.h"
 
 int main(void)
@@ -13,7 +13,7 @@ int main(void)
 	ok(mkdtemp(folder) != NULL, "make a folder");
 	char *file = mem_fmt("%s/libnvidia-ml.so.1", folder);
 	setenv("PEAKD_CUDA_NVML", file, 1);
-	struct gpu_monitor *w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
+	struct gpu_monitor *w = gpu_monitor_new(&gpu_nvml_monitor, "cuda", "GPU-1");
 	has_str(gpu_monitor_note(w), "libnvidia-ml1", "without the library the note names the package");
 	ok(gpu_monitor_look(w).core_mhz == 0 && !gpu_monitor_look(w).disturbed, "without the library nothing is known");
 	gpu_monitor_free(w);
@@ -24,7 +24,7 @@ int main(void)
 	void *stub = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 	int *known = dlsym(stub, "stub_known"), *listed = dlsym(stub, "stub_listed");
 	unsigned *load = dlsym(stub, "stub_load");
-	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
+	w = gpu_monitor_new(&gpu_nvml_monitor, "cuda", "GPU-1");
 	is_str(gpu_monitor_note(w), "", "with the library there is no note");
 	struct wire_condition c = gpu_monitor_look(w);
 	ok(c.core_mhz == 1755 && c.memory_mhz == 2619 && c.milliwatts == 412345 && c.celsius == 61,
@@ -42,8 +42,13 @@ int main(void)
 	uint64_t mj = 0;
 	ok(gpu_monitor_energy(w, &mj) && mj == 123456, "the energy counter is read");
 	gpu_monitor_free(w);
+	w = gpu_monitor_new(&gpu_nvml_monitor, "hlsl", "vulkan-0123456789abcdef0123456789abcdef-0");
+	is_str(dlsym(stub, "stub_uuid"), "GPU-01234567-89ab-cdef-0123-456789abcdef",
+	       "a Vulkan device is asked for by its GPU's UUID");
+	is_int(gpu_monitor_look(w).core_mhz, 1755, "its clock is read");
+	gpu_monitor_free(w);
 	*known = 0;
-	w = gpu_monitor_new(&cuda_nvml_monitor, "cuda", "GPU-1");
+	w = gpu_monitor_new(&gpu_nvml_monitor, "cuda", "GPU-1");
 	has_str(gpu_monitor_note(w), "Not Found", "the note says that NVML does not know the device");
 	gpu_monitor_free(w);
 	unlink(file);

@@ -1,7 +1,10 @@
-/* nvml: see cuda.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
-#include "backends/cuda/cuda.h"
+/* nvml: see gpu.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
+#include "backends/gpu/gpu.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -62,8 +65,21 @@ static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, st
 	return err_set(e, ERR_UNSUPPORTED, UNWATCHED ": NVML answers \"%s\" to %s; see nvidia-smi", text(result), doing);
 }
 
+/* "GPU-01234567-89ab-…" is NVML's name of what Vulkan's facts call "vulkan-0123456789ab…-0". Others are left as they are. */
+static const char *name_of(const char *uuid, char name[64])
+{
+	const char *digits = uuid + strlen("vulkan-");
+	size_t n = (size_t)snprintf(name, 64, "GPU-");
+	if (strncmp(uuid, "vulkan-", strlen("vulkan-")) != 0)
+		return uuid;
+	for (int i = 0; i < 32 && isxdigit((unsigned char)digits[i]); i++)
+		n += (size_t)snprintf(name + n, 64 - n, "%s%c", i == 8 || i == 12 || i == 16 || i == 20 ? "-" : "", digits[i]);
+	return name;
+}
+
 static int open_device(const char *uuid, void **ret_state, struct err *e)
 {
+	char name[64];
 	struct buf tried = BUF_INIT;
 	void *handle = gpu_library_open_driver("PEAKD_CUDA_NVML", "libnvidia-ml.so.1", &tried);
 	const char *missing;
@@ -83,7 +99,7 @@ static int open_device(const char *uuid, void **ret_state, struct err *e)
 		rc = err_set(e, ERR_UNSUPPORTED, UNWATCHED ": libnvidia-ml has no %s", missing);
 	else if ((result = n->init()) != NVML_SUCCESS)
 		rc = fail(n, result, "nvmlInit", e);
-	else if ((result = n->device_by_uuid(uuid, &n->device)) != NVML_SUCCESS)
+	else if ((result = n->device_by_uuid(name_of(uuid, name), &n->device)) != NVML_SUCCESS)
 		rc = fail(n, result, "the device's UUID", e);
 	if (rc) {
 		free(n);
@@ -149,7 +165,7 @@ static bool energy(void *state, uint64_t *ret_millijoules)
 	return true;
 }
 
-const struct gpu_monitor_source cuda_nvml_monitor = {
+const struct gpu_monitor_source gpu_nvml_monitor = {
 	.open = open_device,
 	.read = read_device,
 	.foreign = foreign,
