@@ -131,11 +131,11 @@ $(BUILD)/tests/%: tests/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
 	$(Q)$(LINK_TEST) $(LIB) $(LDFLAGS) $(LIBS)
-# Exports only marked symbols and none of the archive's; -O3 makes the interpreter's loops fast.
+# Exports only marked symbols and none of the archive's; -O3 and LTO make the interpreter fast.
 $(EMULATED): $(EMULATED_SRC) tests/backends/hip/emulated/emulated.h $(LIB)
 	@mkdir -p $(@D)
 	$(call say,TEST,$@)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),,-O3) -fno-math-errno -fvisibility=hidden -shared -o $@ $(EMULATED_SRC) $(LIB) \
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(SAN),,-O3 -flto=auto) -fno-math-errno -fvisibility=hidden -shared -o $@ $(EMULATED_SRC) $(LIB) \
 		-Wl,--exclude-libs,ALL -Wl,-Bsymbolic $(LDFLAGS) -lnettle -lz -ldl -lm
 # private: the archive that the fuzzers link is built without this flag.
 $(FUZZERS): private override SAN += -fsanitize=fuzzer

@@ -10,8 +10,9 @@ enum { PIECE = (4 << 20) + 2 * BACKEND_RED_ZONE };
  * that arithmetic makes, from the poison and from -1, so that a value written here shows, too. */
 static void pattern(uint8_t *zone)
 {
-	for (size_t i = 0; i < BACKEND_RED_ZONE; i++)
-		zone[i] = i % 2 ? 0xFF : 0xFD;
+	const uint64_t word = UINT64_C(0xFFFDFFFDFFFDFFFD);
+	for (size_t i = 0; i < BACKEND_RED_ZONE; i += sizeof word)
+		memcpy(zone + i, &word, sizeof word);
 }
 
 int redzone_arm(const struct redzone *z, struct err *e)
