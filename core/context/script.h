@@ -14,7 +14,7 @@ enum {
 	SCRIPT_MEMORY_MAX = 8 << 20,   /* bytes alive at once */
 	SCRIPT_TRAFFIC_MAX = 64 << 20, /* bytes asked for in total: bounds copying by `..` and by growing tables */
 	SCRIPT_WORK_MAX = 1000000,     /* instructions, and what C functions charge */
-	SCRIPT_CPU_MS = 500,           /* processor time of the thread; a busy virtual machine takes some of it */
+	SCRIPT_CPU_MS = 50,            /* processor time of the thread */
 };
 
 struct script;
