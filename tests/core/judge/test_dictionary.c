@@ -31,8 +31,7 @@ static void test_places(void)
 	struct dictionary_draw d[DICTIONARY_DRAWS];
 	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATES, false, 5, d);
 	is_int(n, 2, "numbers that overflow have an execution of their own");
-	ok(d[0].numbers.at[0] == -9999 && d[0].numbers.at[1] == 777 && d[0].numbers.at[2] == 0.5 &&
-		   d[0].numbers.at[3] == 64,
+	ok(d[0].numbers.at[0] == -9999 && d[0].numbers.at[1] == 777 && d[0].numbers.at[2] == 0.5 && d[0].numbers.at[3] == 64,
 	   "what only the kernel holds comes first, floats before integers");
 	ok(!d[0].optional && d[1].optional, "numbers that overflow need not judge");
 	ok(!holds(&d[0].numbers, 1), "1 is no number to try");
@@ -117,7 +116,8 @@ static void test_rows(void)
 	ok(n == 2 && d[0].numbers.count == 1 && d[0].numbers.at[0] == 1e-6 && d[1].seed != d[0].seed,
 	   "rows are near floats that only the kernel holds");
 	a = array(DTYPE_F32, 1, 4096, PLAN_RANDOM);
-	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 4, "one row is also scaled as a whole");
+	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 4,
+	       "one row is also scaled as a whole");
 	kernel.float_count = 0;
 	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 0, "integers are no size of rows");
 }
