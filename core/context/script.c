@@ -16,8 +16,8 @@
 #include "base/suggest.h"
 
 enum { HOOK_EVERY = 10, LINE_SHOWN = 100 };
-/* What counts between two looks, at most: a virtual machine's processor that is busy elsewhere adds much at once, a script little by
- * little, since ten instructions on the longest strings take less. */
+/* What counts between two looks, at most: a virtual machine's processor that is busy elsewhere adds much at once, a script little
+ * by little, since ten instructions on the longest strings take less. */
 #define LOOK_MOST_NS (8 * CLOCK_MS)
 enum stop { STOP_NONE, STOP_WORK, STOP_TIME, STOP_PRUNED };
 
