@@ -315,10 +315,20 @@ void prompt_start(struct prompt *p, const struct transformation *t, size_t pass,
 	buf_fini(&text);
 }
 
-void prompt_offer_plan(struct prompt *p)
+static void offer(struct prompt *p, const char *file)
 {
 	struct prompt_turn *last = &p->turns[p->count - 1];
-	char *both = mem_fmt("%s%s", last->text, embedded_file("core/transform/rules/plan.md"));
+	char *both = mem_fmt("%s%s", last->text, embedded_file(file));
 	free(last->text);
 	last->text = both;
+}
+
+void prompt_offer_host(struct prompt *p)
+{
+	offer(p, "core/transform/rules/launch.md");
+}
+
+void prompt_offer_plan(struct prompt *p)
+{
+	offer(p, "core/transform/rules/plan.md");
 }

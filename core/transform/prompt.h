@@ -44,7 +44,9 @@ enum { PROMPT_LONG_REGION = 300 };
  * and `profile` (what is known of the kernel, as Markdown below a heading of the first level). `p` must be empty. */
 void prompt_start(struct prompt *p, const struct transformation *t, size_t pass, size_t step, const struct context *ctx,
 		  const struct facts *facts, const char *profile);
-/* Appends to the last turn that a plan may be the answer, and what one looks like. */
+/* Appends to the last turn that the host region may be part of the answer, or that a plan may be the answer, and what one looks
+ * like. */
+void prompt_offer_host(struct prompt *p);
 void prompt_offer_plan(struct prompt *p);
 /* The system turn that every question about a context begins with: the rules of contexts and of the backend's language, and the
  * device (NULL: none is chosen). */

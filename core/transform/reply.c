@@ -372,17 +372,19 @@ static char *words_of(const char *answer)
 	return NULL;
 }
 
-char *reply_plan(const char *answer)
+char *reply_marked(const char *answer, const char *mark)
 {
-	char *plan = NULL;
+	char *text = NULL;
+	size_t len = strlen(mark);
 	struct markdown m = { .at = answer, .line = 1, .lists = true };
 	struct markdown_block f;
 	while (markdown_next_fence(&m, &f))
-		if (f.closed && f.info_len == 4 && strncmp(f.info, "plan", 4) == 0) {
-			free(plan);
-			plan = markdown_body(&f);
+		if (f.closed && f.info_len >= len && strncmp(f.info, mark, len) == 0 &&
+		    (f.info_len == len || isspace((unsigned char)f.info[len]))) {
+			free(text);
+			text = markdown_body(&f);
 		}
-	return plan;
+	return text;
 }
 
 static void parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply)

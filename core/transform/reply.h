@@ -46,8 +46,8 @@ struct reply {
 };
 
 void reply_parse(const struct reply_want *want, const char *answer, enum reply_finish finish, struct reply *ret_reply);
-/* The text of the last closed fence marked `plan`; free(), NULL: there is none. */
-char *reply_plan(const char *answer);
+/* The text of the last closed fence whose first word is `mark`; free(), NULL: there is none. */
+char *reply_marked(const char *answer, const char *mark);
 void reply_fini(struct reply *r);
 /* "stop", "length", "refused", "other". Static storage. */
 const char *reply_finish_name(enum reply_finish f);

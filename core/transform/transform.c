@@ -111,13 +111,15 @@ static void clear_talks(struct transform *x)
 
 static bool may_plan(const struct transform *x)
 {
-	return transformation_may_plan(x->t) && !x->limits.no_plan;
+	return transformation_is_sentence(x->t) && !x->limits.no_plan;
 }
 
 static void start_talk(struct transform *x, unsigned step)
 {
 	prompt_fini(&x->talks[step]);
 	prompt_start(&x->talks[step], x->t, x->pass, step, x->ctx, x->has_facts ? &x->facts : NULL, x->profile);
+	if (transformation_is_sentence(x->t))
+		prompt_offer_host(&x->talks[step]);
 	if (may_plan(x))
 		prompt_offer_plan(&x->talks[step]);
 }
@@ -311,6 +313,8 @@ void transform_free(struct transform *x)
 static void add_question(struct transform *x, struct buf *take_text)
 {
 	prompt_add(&x->talks[x->step], PROMPT_USER, buf_text(take_text));
+	if (transformation_is_sentence(x->t))
+		prompt_offer_host(&x->talks[x->step]);
 	buf_fini(take_text);
 }
 
@@ -388,42 +392,60 @@ static int adopt_plan(struct transform *x, struct transformation *take_plan, str
 	return enter_pass(x, e);
 }
 
+/* The context with the step's new region, and with a new host region unless that is NULL. */
+static int with_regions(const struct transform *x, const char *region, const char *host, struct context **ret_ctx, struct err *e)
+{
+	struct context *ctx = NULL, *both = NULL;
+	int rc = context_with_region(x->ctx, transform_region(x), region, &ctx, e);
+	if (rc == 0 && host) {
+		rc = context_with_region(ctx, REGION_HOST, host, &both, e);
+		context_free(ctx);
+		ctx = both;
+	}
+	if (rc == 0)
+		*ret_ctx = ctx;
+	return rc;
+}
+
 int transform_feed(struct transform *x, const char *answer, enum reply_finish finish, enum reply_outcome *ret_outcome,
 		   struct err *e)
 {
 	if (x->state != TRANSFORM_ASK)
 		return refuse_state(x, "take an answer", e);
 	struct reply reply;
+	char *host = transformation_is_sentence(x->t) ? reply_marked(answer, "lua") : NULL;
 	const struct reply_want want = { .region = transform_region(x),
 					 .backend = context_backend(x->ctx),
 					 .before = context_region(x->ctx, transform_region(x)),
-					 .host = context_region(x->ctx, REGION_HOST),
+					 .host = host ? host : context_region(x->ctx, REGION_HOST),
 					 .may_drop_kernels = pass_of(x)->may_drop_kernels,
-					 .may_keep = pass_of(x)->may_keep,
+					 .may_keep = pass_of(x)->may_keep || host,
 					 .may_patch = may_patch(x) };
 	reply_parse(&want, answer, finish, &reply);
 	prompt_add(&x->talks[x->step], PROMPT_ASSISTANT, answer);
 	x->asked++;
 	x->attempts[x->step]++;
-	struct context *ctx;
+	struct context *ctx = NULL;
 	struct err why = ERR_INIT;
 	struct transformation *plan = NULL;
-	char *planned = may_plan(x) && !x->repairing ? reply_plan(answer) : NULL;
+	char *planned = may_plan(x) && !x->repairing ? reply_marked(answer, "plan") : NULL;
 	if (planned && read_plan(x, planned, &plan, &why) < 0) {
 		reply_fini(&reply);
 		reply = (struct reply){ .outcome = REPLY_BAD_PLAN, .detail = mem_str(why.text) };
 	}
 	free(planned);
 	if (plan) {
+		free(host);
 		reply_fini(&reply);
 		if (ret_outcome)
 			*ret_outcome = REPLY_OK;
 		return adopt_plan(x, plan, e);
 	}
-	if (reply.outcome == REPLY_OK && context_with_region(x->ctx, want.region, reply.text, &ctx, &why) < 0) {
+	if (reply.outcome == REPLY_OK && with_regions(x, reply.text, host, &ctx, &why) < 0) {
 		reply.outcome = REPLY_NO_CODE;
 		reply.detail = mem_str(why.text);
 	}
+	free(host);
 	if (ret_outcome)
 		*ret_outcome = reply.outcome;
 	int rc = reply.outcome == REPLY_OK ? take_region(x, ctx, e) : refuse_answer(x, &reply, e);

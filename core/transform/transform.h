@@ -36,7 +36,7 @@ struct transform_limits {
 	unsigned wrong_repairs;   /* per sample of a pass; 2 */
 	unsigned malformed;       /* answers without a usable region, per sample of a pass; 2 */
 	unsigned samples;         /* fresh starts of a pass, the first included; 2 */
-	bool no_plan; /* a sentence is answered with the device region, since there are too few calls for a plan; not saved */
+	bool no_plan; /* a sentence is answered with its regions, since there are too few calls for a plan; not saved */
 };
 
 /* More than 20 fields, because this is everything that a saved transformation must bring back. Others read it freely;

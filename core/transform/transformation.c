@@ -365,7 +365,7 @@ int transformation_of_text(const char *text, struct transformation **ret_t, stru
 	return rc;
 }
 
-bool transformation_may_plan(const struct transformation *t)
+bool transformation_is_sentence(const struct transformation *t)
 {
 	return t->pass_count == 1 && t->passes[0].step_count == 1 && t->passes[0].steps[0].region == REGION_DEVICE &&
 	       strncmp(t->name, "text-", 5) == 0 && strcmp(t->passes[0].title, AS_WRITTEN) == 0;

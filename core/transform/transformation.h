@@ -75,8 +75,8 @@ struct transformation {
 int transformation_parse(const char *text, const char *where, struct transformation **ret_t, struct err *e);
 /* One pass of one device step, expect valid, around a sentence. -ERR_INPUT when the text is empty or over 16 KiB. */
 int transformation_of_text(const char *text, struct transformation **ret_t, struct err *e);
-/* A sentence, which a model may answer with a plan (transformation_of_plan) in place of the region. */
-bool transformation_may_plan(const struct transformation *t);
+/* A sentence, which a model may answer with the host region beside the device region, or with a plan (transformation_of_plan). */
+bool transformation_is_sentence(const struct transformation *t);
 /* The plan that a model wrote for a sentence: a transformation's file without a name; it is called "plan-" and 12 digits of its
  * hash, and keeps the sentence in a comment. -ERR_INPUT when it cannot be read, or asks for what only a person may: excluded input
  * sizes. */

@@ -416,6 +416,28 @@ static void test_plan(void)
 	buf_fini(&text);
 }
 
+/* A sentence's one answer may change the launch, also when it is repaired; that of a file's step may not. */
+static void test_launch(void)
+{
+#define LAUNCH(block) "```lua host\nlaunch(\"matmul\", {cdiv(n, BX), cdiv(n, BY)}, {" block "}, {A, B, C, n})\n```\n"
+	const char *answers[] = { DEVICE("C[0] = 1;") LAUNCH("2 * BX, BY"), DEVICE("C[0] = 2;") LAUNCH("4 * BX, BY"), NULL };
+	struct script s = { .verdicts = "wp", .answers = answers };
+	struct err e = ERR_INIT;
+	struct transform *x = begin_sentence("use more threads");
+	has_str(transform_prompt(x)->turns[1].text, "# The launch", "a sentence's prompt says how to change the launch");
+	is_int(run(x, &s, &e), 0, "an answer with both regions is applied: %s", e.text);
+	has_str(context_region(x->ctx, REGION_DEVICE), "C[0] = 2;", "the device region is the repaired one");
+	has_str(context_region(x->ctx, REGION_HOST), "4 * BX", "and so is the host region");
+	is_int(s.answered, 2, "of two answers");
+	transform_free(x);
+	enum reply_outcome outcome;
+	x = begin("---\nname: one\nsummary: one step\n---\n## Pass 1: a\nexpect: valid\n### device\nmore\n");
+	ok(!strstr(transform_prompt(x)->turns[1].text, "# The launch"), "a file's steps say themselves what they change");
+	transform_feed(x, DEVICE("C[0] = 1;") LAUNCH("2 * BX, BY"), REPLY_FINISH_STOP, &outcome, &e);
+	ok(outcome == REPLY_OK && !strstr(context_region(x->ctx, REGION_HOST), "2 * BX"), "and change nothing else");
+	transform_free(x);
+}
+
 /* A refusal is shown in the model's own words. */
 static void test_refusal(void)
 {
@@ -443,6 +465,7 @@ int main(void)
 	test_saved();
 	test_prerequisites();
 	test_plan();
+	test_launch();
 	test_refusal();
 	return tap_done();
 }
