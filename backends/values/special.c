@@ -409,7 +409,8 @@ static double in_large_row(const struct stream *s, enum plan_values values, uint
 }
 
 /* A value of PLAN_RUNS or PLAN_FINITE_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some
- * column or from it on, as declared. Three of four groups have negative ones, as masks do. */
+ * column or from it on, as declared. Three of four groups have negative ones, as masks do. Of an only row nearly all is infinite
+ * where the seed is odd, of either sign, so that whole segments of it are, wherever their elements stand. */
 static double in_run(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
 	uint64_t length = row_length(s), row = i / length, column = i % length;
@@ -417,6 +418,8 @@ static double in_run(const struct stream *s, enum plan_values values, uint64_t i
 	uint64_t drawn = salted(s, PLACE, row);
 	double large = values == PLAN_RUNS ? INFINITY : power(reaches[s->buffer->type].huge);
 	bool infinite = false;
+	if (s->rows == 1 && s->seed & 1)
+		return salted(s, HOLE, i) % RARE == 0 ? v : s->seed & 2 ? large : -large;
 	switch (kind % 4) {
 	case 0: infinite = true; break;
 	case 1: infinite = salted(s, HOLE, i >> (drawn & 3)) & 1; break;
@@ -486,6 +489,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 		stream_probabilities(s, first,
 				     values == PLAN_WIDE          ? STREAM_WIDE
 				     : values == PLAN_MIXED_ZEROS ? STREAM_POINTED
+				     : values == PLAN_COINCIDING  ? STREAM_EQUAL
 								  : STREAM_HOLES,
 				     v, n);
 		return;

@@ -94,6 +94,16 @@ static double beside(const struct stream *s, uint64_t row, uint64_t *ret_column)
 	return scale == 0 ? 0 : 1 / (double)(1 << 6 * scale);
 }
 
+/* How many columns of a block share a row of STREAM_EQUAL. */
+static uint64_t sharers(const struct stream *s, uint64_t row, uint64_t begin, uint64_t end)
+{
+	uint64_t x = stream_random(stream_mix(s->seed), row), period = UINT64_C(1) << (x & 3);
+	while (period > s->columns)
+		period /= 2;
+	uint64_t before = period - 1 - (x >> 2) % period;
+	return (end + before) / period - (begin + before) / period;
+}
+
 /* The weight of one block of `span` columns (one column when span is 1) among those that share with it. */
 static double weight(const struct stream *s, uint64_t row, uint64_t block, uint64_t span, enum stream_weights weights)
 {
@@ -102,6 +112,8 @@ static double weight(const struct stream *s, uint64_t row, uint64_t block, uint6
 	double u = (1 + stream_unit(x)) / 2;
 	if (begin >= s->columns)
 		return 0;
+	if (weights == STREAM_EQUAL)
+		return (double)(int64_t)sharers(s, row, begin, end);
 	if (weights == STREAM_HOLES && span == 1 && block % FAN && (x & 7) == 0)
 		return 0;
 	if (weights == STREAM_WIDE && span == 1)

@@ -114,7 +114,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 		return b->fill == PLAN_ONES || (floats ? b->fill == PLAN_RANDOM && b->lo >= 0 : b->fill == PLAN_ZEROS);
 	case PLAN_HIGH_END:
 	case PLAN_LOW_END: return varies;
-	case PLAN_COINCIDING: return floats && (varies || sorted);
+	case PLAN_COINCIDING: return floats && (varies || sorted || likely);
 	case PLAN_OTHER_CONSTANTS:
 	case PLAN_MIXED_CONSTANTS:
 		return plan_is_input(b) && (b->fill == PLAN_ZEROS || b->fill == PLAN_ONES || b->fill == PLAN_IOTA) &&

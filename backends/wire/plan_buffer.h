@@ -53,7 +53,7 @@ enum plan_values {
 	PLAN_EXTREME,         /* every other row 2^50 times as large */
 	PLAN_HIGH_END,   /* all but one of 64 at the upper end of their range, or a little beyond where it is open; integers too */
 	PLAN_LOW_END,    /* the same at the lower end */
-	PLAN_COINCIDING, /* a few values, the same in all arrays of one range */
+	PLAN_COINCIDING, /* a few values, the same in all arrays of one range; equal probabilities */
 	PLAN_NEAR_TIES,  /* as PLAN_TIES, but in some rows in order two neighbours have changed places */
 	PLAN_TINY,       /* rows 2^10 and rows 2^50 times smaller (narrow types: as PLAN_SMALLER) */
 	PLAN_FEW,        /* integers: a few numbers of the range, next to each other, one bit apart or at its ends, the same in all

@@ -117,10 +117,60 @@ static void test_patterns(void)
 	free(v);
 }
 
+/* Nearly all of an only row, in odd seeds, and of the sign that the seed says. */
+static void test_scattered(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, 1, N, PLAN_NORMAL);
+	for (uint64_t seed = 1; seed < 4; seed += 2) {
+		uint64_t chosen = seed;
+		while (!fill_chooses(&b, chosen))
+			chosen += 4;
+		float *f = MEM_NEW_N(float, N);
+		fill_chosen(&b, &(struct fill_choice){ .seed = chosen, .values = PLAN_RUNS }, f);
+		int infinite = 0, wrong = 0;
+		for (int i = 0; i < N; i++) {
+			infinite += isinf(f[i]) != 0;
+			wrong += isinf(f[i]) && (f[i] > 0) != (seed == 3);
+		}
+		ok(infinite > N * 9 / 10 && infinite < N && wrong == 0, "%d of %d elements are %s", infinite, N,
+		   seed == 3 ? "infinity" : "-infinity");
+		free(f);
+	}
+}
+
+/* Equal probabilities: those of a row that are not zero, in the same places of all arrays. */
+static void test_equal_probabilities(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_PROBABILITIES), other = b;
+	other.name = (char *)"other";
+	double *p = values_of(&b, PLAN_COINCIDING), *q = values_of(&other, PLAN_COINCIDING);
+	int unequal = 0, off = 0, whole = 0;
+	for (int y = 0; y < ROWS; y++) {
+		double sum = 0, most = 0;
+		int shares = 0;
+		for (int x = 0; x < COLUMNS; x++)
+			most = fmax(most, p[y * COLUMNS + x]);
+		for (int x = 0; x < COLUMNS; x++) {
+			double v = p[y * COLUMNS + x];
+			sum += v;
+			shares += v > 0;
+			unequal += (v > 0 && v < most * (1 - 1e-7)) || v != q[y * COLUMNS + x];
+		}
+		off += fabs(sum - 1) > 1e-5;
+		whole += shares == COLUMNS;
+	}
+	ok(unequal == 0 && off == 0 && whole > 0 && whole < ROWS, "probabilities are equal (%d not), all of %d rows of %d", unequal,
+	   whole, ROWS);
+	free(p);
+	free(q);
+}
+
 int main(void)
 {
 	test_faint();
 	test_segments();
 	test_patterns();
+	test_scattered();
+	test_equal_probabilities();
 	return tap_done();
 }
