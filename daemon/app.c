@@ -78,8 +78,7 @@ static uint64_t bytes_of(const char *variable, uint64_t mib)
 	return (set && *set ? strtoull(set, NULL, 10) : mib) << 20;
 }
 
-/* The cache of compiled kernels in the user's cache folder. PEAKD_BINARIES_MB bounds it; 0 keeps none. */
-static struct binaries *open_binaries(void)
+struct binaries *app_binaries(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char *folder = cache && *cache ? mem_fmt("%s/peakd/binaries", cache)
@@ -171,7 +170,7 @@ static int fill(struct app *app, const struct app_config *config, struct err *e)
 	pool.remotes = app->remotes;
 	app->work.pool = pool_new(&pool);
 	app->work.references = references_new(bytes_of("PEAKD_REFERENCES_MB", REFERENCES_MIB));
-	app->work.binaries = open_binaries();
+	app->work.binaries = app_binaries();
 	app->work.library = app_library(app->share);
 	app->work.external = (struct external_config){ .validators = getenv("PEAKD_VALIDATORS"),
 						       .evaluators = getenv("PEAKD_EVALUATORS"),

@@ -49,5 +49,8 @@ int app_set_models(struct app *app, const char *const *models, struct err *e);
 char *app_share(void);
 /* The user's own transformations and tools, then those of the share folder. library_free. */
 struct library *app_library(const char *share);
+/* The cache of compiled kernels in the user's cache folder; binaries_free. PEAKD_BINARIES_MB bounds it; NULL where that is 0, and
+ * where the folder cannot be used. */
+struct binaries *app_binaries(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "core/judge/check.h"
 #include "core/judge/selftest.h"
+#include "core/workers/binaries.h"
 #include "daemon/app.h"
 #include "daemon/verbs/verbs.h"
 
@@ -75,6 +76,7 @@ static int run(const struct verb_line *line, struct pool *pool, json_t *results,
 	for (size_t i = 0; i < count && !results; i++)
 		printf("%s: %s\n", devices[i].id, devices[i].name);
 	ev.references = references_new(REFERENCE_BYTES);
+	ev.binaries = app_binaries(); /* a baseline is compiled once, not for each of its references */
 	struct selftest_request q = { .folder = verb_get(line, "suite") ? verb_get(line, "suite") : folder,
 				      .only = verb_get(line, "only"),
 				      .without = verb_get(line, "without"),
@@ -91,6 +93,7 @@ static int run(const struct verb_line *line, struct pool *pool, json_t *results,
 	if (rc == 0)
 		rc = selftest_run(&ev, &q, ret_counts, e);
 	references_free(ev.references);
+	binaries_free(ev.binaries);
 	free(devices);
 	free(folder);
 	free(share);

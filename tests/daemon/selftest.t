@@ -17,8 +17,10 @@ if grep -q '^hlsl:' "$T/out"; then
 	[ "$(grep -c "^$kind" "$T/out")" -ge 20 ]
 	ok $? "at least twenty specimens are $kind"
 	is "$(grep -c -e '^refused' -e '^passed' "$T/out")" "$(grep -c "^$kind" "$T/out")" "every specimen is $kind"
+	[ "$(ls "$T/cache/peakd/binaries" | wc -l)" -ge 20 ]
+	ok $? "compiled kernels are kept: a baseline has a hundred references"
 else
-	skip 3 "no HLSL device"
+	skip 4 "no HLSL device"
 fi
 tail -1 "$T/out" | grep -q '^[0-9]* refused, [0-9]* honest passed, [0-9]* skipped$'
 ok $? "selftest ends with its counts" "$(tail -1 "$T/out")"
