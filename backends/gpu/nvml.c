@@ -1,10 +1,8 @@
 /* nvml: see gpu.h. Names and values are NVIDIA's published interface (NVML API Reference Guide). */
 #include "backends/gpu/gpu.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -65,15 +63,13 @@ static int fail(const struct nvml *n, nvmlReturn_t result, const char *doing, st
 	return err_set(e, ERR_UNSUPPORTED, UNWATCHED ": NVML answers \"%s\" to %s; see nvidia-smi", text(result), doing);
 }
 
-/* "GPU-01234567-89ab-…" is NVML's name of what Vulkan's facts call "vulkan-0123456789ab…-0". Others are left as they are. */
+/* "GPU-01234567-89ab-…"; what has no such digits is left as it is. */
 static const char *name_of(const char *uuid, char name[64])
 {
-	const char *digits = uuid + strlen("vulkan-");
-	size_t n = (size_t)snprintf(name, 64, "GPU-");
-	if (strncmp(uuid, "vulkan-", strlen("vulkan-")) != 0)
+	char d[FACTS_UUID_DIGITS + 1];
+	if (!facts_uuid_digits(uuid, d))
 		return uuid;
-	for (int i = 0; i < 32 && isxdigit((unsigned char)digits[i]); i++)
-		n += (size_t)snprintf(name + n, 64 - n, "%s%c", i == 8 || i == 12 || i == 16 || i == 20 ? "-" : "", digits[i]);
+	snprintf(name, 64, "GPU-%.8s-%.4s-%.4s-%.4s-%.12s", d, d + 8, d + 12, d + 16, d + 20);
 	return name;
 }
 

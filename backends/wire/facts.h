@@ -3,10 +3,12 @@
 #ifndef PEAKD_BACKENDS_WIRE_FACTS_H
 #define PEAKD_BACKENDS_WIRE_FACTS_H
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
-enum { FACTS_TEXT = 128 };
+enum { FACTS_TEXT = 128, FACTS_UUID_DIGITS = 32 };
 
 /* 27 fields: one row of `peakd devices`, which travels, prints and compares as a whole. */
 struct facts {
@@ -37,5 +39,18 @@ struct facts {
 	double peak_tensor_tf32; /* of dense tf32; 0 unknown or none */
 	double peak_bytes;       /* theoretical memory bandwidth, bytes/s; 0 unknown */
 };
+
+/* CUDA, NVML and Vulkan write the UUID of one GPU in different ways ("GPU-…-…", "vulkan-…-0"); its digits are the same. Writes them
+ * in lower case. False: it has fewer. */
+static inline bool facts_uuid_digits(const char *uuid, char ret_digits[FACTS_UUID_DIGITS + 1])
+{
+	const char *from = strncmp(uuid, "GPU-", 4) == 0 ? uuid + 4 : strncmp(uuid, "vulkan-", 7) == 0 ? uuid + 7 : "";
+	int n = 0;
+	for (; n < FACTS_UUID_DIGITS && (isxdigit((unsigned char)*from) || *from == '-'); from++)
+		if (*from != '-')
+			ret_digits[n++] = (char)tolower((unsigned char)*from);
+	ret_digits[n] = '\0';
+	return n == FACTS_UUID_DIGITS;
+}
 
 #endif

@@ -110,9 +110,19 @@ bool plan_is_library(const struct plan *plan);
 int plan_check_gemm(const struct plan *plan, const struct plan_gemm *g, struct err *e);
 /* Whether such values differ from the declared ones at all in this buffer, by its type, fill and domain. */
 bool plan_values_apply(const struct plan_buffer *b, enum plan_values values);
+/* The same of a buffer that may be no input. */
+static inline bool plan_takes(const struct plan_buffer *b, enum plan_values values)
+{
+	return plan_is_input(b) && plan_values_apply(b, values);
+}
 /* Whether PLAN_SPECIAL puts NaN into an input. */
 bool plan_takes_nan(const struct plan *plan);
 /* Elements of the shape (product of dims). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
+/* Whether all of it is one row. */
+static inline bool plan_is_one_row(const struct plan_buffer *b)
+{
+	return plan_buffer_logical(b) == (uint64_t)b->dims[b->rank - 1];
+}
 
 #endif

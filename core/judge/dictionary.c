@@ -74,7 +74,7 @@ static bool is_usable(const struct plan *plan, double v, bool floats_only)
 {
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (plan_is_input(b) && plan_values_apply(b, PLAN_IMMEDIATES) && (!floats_only || dtype_is_float(b->type)) &&
+		if (plan_takes(b, PLAN_IMMEDIATES) && (!floats_only || dtype_is_float(b->type)) &&
 		    (fill_holds(b, v) || fill_holds(b, -v)))
 			return true;
 	}
@@ -117,7 +117,7 @@ static size_t room_of(const struct plan *plan, uint64_t elements)
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		size_t places = (size_t)(plan_buffer_logical(b) / elements);
-		if (plan_is_input(b) && plan_values_apply(b, PLAN_IMMEDIATES) && places < room)
+		if (plan_takes(b, PLAN_IMMEDIATES) && places < room)
 			room = places;
 	}
 	return room;
@@ -174,8 +174,8 @@ static unsigned row_draws(const struct plan *plan)
 	unsigned draws = 0;
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (plan_is_input(b) && plan_values_apply(b, PLAN_IMMEDIATE_ROWS))
-			draws = draws == 4 || plan_buffer_logical(b) == (uint64_t)b->dims[b->rank - 1] ? 4 : 2;
+		if (plan_takes(b, PLAN_IMMEDIATE_ROWS))
+			draws = draws == 4 || plan_is_one_row(b) ? 4 : 2;
 	}
 	return draws;
 }

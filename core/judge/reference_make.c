@@ -643,7 +643,7 @@ static int look_at_plan(struct making *m, struct err *e)
 		const struct plan_buffer *b = &plan->buffers[i];
 		if (b->role == PLAN_SCRATCH)
 			u = fmax(u, spec_roundoff_operand(m->spec, b->type));
-		m->likely &= !plan_is_input(b) || !plan_values_apply(b, q->values) || b->fill == PLAN_PROBABILITIES;
+		m->likely &= !plan_takes(b, q->values) || b->fill == PLAN_PROBABILITIES;
 	}
 	m->operands = u;
 	m->nan = plan_takes_nan(plan);

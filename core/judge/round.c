@@ -8,7 +8,7 @@ struct round_inputs round_inputs(const struct plan *plan, enum plan_values value
 	struct round_inputs found = { .any = values == PLAN_DECLARED };
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (!plan_is_input(b) || !plan_values_apply(b, values))
+		if (!plan_takes(b, values))
 			continue;
 		found.any = true;
 		found.open |= !b->closed;

@@ -31,11 +31,6 @@ bool suite_in_parts(const struct spec *spec)
 	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
 }
 
-static bool has_values(const struct plan_buffer *b, enum plan_values values)
-{
-	return plan_is_input(b) && plan_values_apply(b, values);
-}
-
 static uint64_t bytes_of(const struct plan *plan)
 {
 	uint64_t bytes = 0;
@@ -121,7 +116,7 @@ static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, 
 	for (uint64_t seed = first; seed < first + CHOICES; seed += KINDS) {
 		bool alone = true;
 		for (size_t i = 0; i < plan->buffer_count && alone; i++)
-			if (has_values(&plan->buffers[i], values))
+			if (plan_takes(&plan->buffers[i], values))
 				alone = fill_chooses(&plan->buffers[i], seed) == (i == k);
 		if (alone)
 			return seed;
@@ -144,8 +139,8 @@ int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit,
 		struct trial_input input = { .poison = CHECK_POISON, .values = PLAN_RUNS };
 		/* Of an only row the seed says how much is infinite. */
 		static const uint64_t kinds[3] = { 0, 1, 3 };
-		bool alone = plan_buffer_logical(b) == (uint64_t)b->dims[b->rank - 1];
-		if (!has_values(b, PLAN_RUNS) || (i % 3 && !alone) ||
+		bool alone = plan_is_one_row(b);
+		if (!plan_takes(b, PLAN_RUNS) || (i % 3 && !alone) ||
 		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, r->q->seed / KINDS * KINDS + kinds[i % 3])) == 0)
 			continue;
 		rc = execute(r, &input, c, &judged, &unfit, e);
@@ -170,7 +165,7 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	bool judged = false, large = bytes_of(plan) > LARGE_BYTES;
 	int rc = 0;
 	for (size_t k = 0; k < plan->buffer_count; k++)
-		if (has_values(&plan->buffers[k], PLAN_PATTERNS) && r->q->seed % ++seen == 0)
+		if (plan_takes(&plan->buffers[k], PLAN_PATTERNS) && r->q->seed % ++seen == 0)
 			one = k;
 	r->needless = seen == 0;
 	if (r->needless)
@@ -178,7 +173,7 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	for (size_t k = 0; k <= plan->buffer_count && rc == 0 && c->passed && !r->needless; k++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
 		bool none = k == plan->buffer_count;
-		if ((!none && (!has_values(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
+		if ((!none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
 		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, r->q->seed)) == 0)
 			continue;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);

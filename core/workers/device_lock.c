@@ -1,7 +1,6 @@
 /* device_lock: see device_lock.h. */
 #include "core/workers/device_lock.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -15,21 +14,13 @@
 #define RETRY_NS (50 * CLOCK_MS)
 
 enum {
-	UUID_DIGITS = 32,
 	HOLDER_LOOKS = 10 /* how often a waiter asks who the holder is before it says "another process" */
 };
 
-/* CUDA and Vulkan write the UUID of one GPU in two ways ("GPU-…-…", "vulkan-…-0"): its digits are the same. Software devices of one
- * driver share their UUID, so there the text counts. */
+/* Software devices of one driver share their UUID, so there the text counts. */
 static void name_device(const struct facts *f, char name[FACTS_TEXT])
 {
-	const char *from = strncmp(f->uuid, "GPU-", 4) == 0 ? f->uuid + 4 : strncmp(f->uuid, "vulkan-", 7) == 0 ? f->uuid + 7 : "";
-	size_t n = 0;
-	for (; *from && n < UUID_DIGITS && (isxdigit((unsigned char)*from) || *from == '-'); from++)
-		if (*from != '-')
-			name[n++] = (char)tolower((unsigned char)*from);
-	name[n] = '\0';
-	if (n < UUID_DIGITS || f->shares_cpu)
+	if (!facts_uuid_digits(f->uuid, name) || f->shares_cpu)
 		snprintf(name, FACTS_TEXT, "%s", f->uuid[0] ? f->uuid : f->id);
 }
 
