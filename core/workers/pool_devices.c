@@ -14,6 +14,7 @@
 
 #define REACH_NS (60 * CLOCK_S)   /* for a remote to give its facts; a batch system may have a queue */
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
+#define LOST_NS (5 * CLOCK_S)     /* how long a backend counts as missing whose worker gave no answer */
 
 /* The devices of a remote, as they are named here. */
 struct known_remote {
@@ -29,7 +30,8 @@ struct pool_known {
 	struct lock lock;
 	struct facts *facts;
 	size_t count;
-	char *notes; /* NULL: not asked yet */
+	char *notes;   /* NULL: not asked yet */
+	int64_t until; /* asked again then, because a worker gave no answer; 0: never */
 	struct known_remote *remotes;
 	size_t remote_count;
 	bool warned; /* that the workers' sandbox lacks something */
@@ -118,23 +120,24 @@ static void learn_devices(struct pool *pool)
 	size_t count = 0;
 	struct buf notes = BUF_INIT;
 	char lacks[WIRE_LACKS] = "";
+	bool lost = false;
 	for (size_t i = 0; i < POOL_BACKENDS; i++) {
 		struct err e = ERR_INIT;
-		if (ask_devices(pool, pool_backends[i], &facts, &count, lacks, &e) < 0)
+		int rc = ask_devices(pool, pool_backends[i], &facts, &count, lacks, &e);
+		if (rc < 0)
 			buf_addf(&notes, "%s: %s\n", pool_backends[i], e.text);
+		lost |= rc == -ERR_CRASH || rc == -ERR_TIMEOUT || rc == -ERR_IO;
 	}
 	if (lacks[0])
 		buf_addf(&notes, "sandbox: %s\n", lacks);
 	lock_take(&known->lock);
-	if (known->notes == NULL) {
-		known->facts = facts;
-		known->count = count;
-		known->notes = buf_steal(&notes);
-		facts = NULL;
-	}
+	free(known->facts);
+	free(known->notes);
+	known->facts = facts;
+	known->count = count;
+	known->notes = buf_steal(&notes);
+	known->until = lost ? clock_now() + LOST_NS : 0;
 	lock_release(&known->lock);
-	free(facts);
-	buf_fini(&notes);
 }
 
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
@@ -142,7 +145,7 @@ int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count,
 	struct pool_known *known = pool_known(pool);
 	(void)e;
 	lock_take(&known->lock);
-	bool asked = known->notes != NULL;
+	bool asked = known->notes && (known->until == 0 || clock_now() < known->until);
 	lock_release(&known->lock);
 	if (!asked)
 		learn_devices(pool);

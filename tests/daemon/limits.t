@@ -2,7 +2,7 @@
 # Under tight limits the cause is named: every client over HTTP is answered with few descriptors, a worker that runs out of memory
 # refutes no kernel, nor does a process that cannot be started, and the last crash of a worker is kept.
 . "$(dirname "$0")/lib.sh"
-need_hlsl 12 "$T/d.db"
+need_hlsl 14 "$T/d.db"
 small_context >"$T/scale.peak.md"
 
 # --- 64 descriptors and 120 clients at once
@@ -58,11 +58,17 @@ int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t 
 C
 ${CC:-cc} -shared -fPIC -o "$T/spawn.so" "$T/spawn.c" -ldl
 rm "$T/few" # else the first daemon's log may be read
+touch "$T/nospawn"
 NO_SPAWN=$T/nospawn LD_PRELOAD=$T/spawn.so "$peakd" serve --listen none --db "$T/spawn.db" 2>"$T/few" &
 daemon=$!
 wait_for 60 grep -q serving "$T/few"
 "$peakd" workflow create "$T/scale.peak.md" scale --db "$T/spawn.db" >"$T/out" 2>&1
-"$peakd" devices --db "$T/spawn.db" >"$T/out" 2>&1
+has "$("$peakd" devices --db "$T/spawn.db" 2>&1)" "Resource temporarily unavailable" \
+	"devices says why a backend could not be asked"
+rm "$T/nospawn"
+has_device() { "$peakd" devices --db "$T/spawn.db" | grep -q '^hlsl:0'; }
+wait_for 60 has_device
+is $? 0 "a backend whose worker gave no answer is asked again" "$("$peakd" devices --db "$T/spawn.db" 2>&1)"
 touch "$T/nospawn"
 timeout 120 "$peakd" validate scale --db "$T/spawn.db" >"$T/out" 2>&1
 is $? 1 "a job without a worker fails" "$(cat "$T/out")"
