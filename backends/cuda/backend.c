@@ -157,7 +157,7 @@ static int prepare(struct backend_device *device, const void *binary, size_t len
 	*run = (struct backend_run){ .device = device, .plan = plan, .binary = library ? NULL : binary, .binary_len = len };
 	if (library && !(rc = cuda_gemm_new(device, plan, &run->gemm, e)))
 		rc = gpu_run_add_set(run, e);
-	if (!library && !(rc = cuda_object_read(binary, len, &module, e)))
+	if (!library && !(rc = cuda_object_read(binary, len, NULL, &module, e)))
 		rc = gpu_run_load(run, binary, &module, e);
 	for (size_t i = 0; i < plan->op_count && !rc; i++)
 		if (plan->ops[i].kind == PLAN_OP_LAUNCH)

@@ -164,16 +164,16 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		rc = fail(&c, e);
 	if (!rc)
 		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
+	char *ptx = gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
 	if (!rc) {
-		char *ptx = gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
 		immediates_add_ptx(&c.to.immediates, ptx);
 		immediates_finish(&c.to.immediates);
 		if (request->probe == WIRE_PROBE_LOADS || request->probe == WIRE_PROBE_STORES)
 			rc = cuda_probe_apply(ptx, request->arch, request->probe, &c.to, e);
-		free(ptx);
 	}
 	if (!rc)
-		rc = cuda_object_read(c.to.binary, c.to.binary_len, &c.module, e);
+		rc = cuda_object_read(c.to.binary, c.to.binary_len, ptx, &c.module, e);
+	free(ptx);
 	if (!rc)
 		rc = gpu_compile_check(&c, e);
 	if (!rc)

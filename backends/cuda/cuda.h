@@ -73,8 +73,9 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 /* --- object.c: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by
  * compile.c, to report and check, and by backend.c. */
 
-/* -ERR_INTERNAL when the bytes are not a CUDA ELF image or contradict themselves. gpu_module_fini frees the result. */
-int cuda_object_read(const void *bytes, size_t len, struct gpu_module *ret_module, struct err *e);
+/* ptx: what the binary was made from; variables that it only defines are not the module's state. NULL: all are. -ERR_INTERNAL when
+ * the bytes are not a CUDA ELF image or contradict themselves. gpu_module_fini frees the result. */
+int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_module *ret_module, struct err *e);
 
 /* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses
  * rounded down to 64 KiB, which a buffer's red zone makes legal. So all lanes of a warp meet at one sector that caches hold.

@@ -2,6 +2,7 @@
 #include "backends/gpu/gpu.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,34 @@
 
 enum { HEADERS_MAX = 32 };
 
+/* The includes at the head of a region once more, in front of the parameters: headers have template arguments called T or B. The
+ * second time their guards leave nothing of them. */
+static void add_includes(const char *region, const char *text, struct buf *out)
+{
+	unsigned number = 1;
+	for (const char *at = text ? text : ""; *at; number++) {
+		size_t len = strcspn(at, "\n");
+		char *line = mem_strn(at, len);
+		int end = 0;
+		(void)sscanf(line, " # include < %*[^>]> %n", &end);
+		bool found = end && !strchr(line, '\\') && (line[end] == '\0' || strncmp(line + end, "//", 2) == 0);
+		if (found)
+			buf_addf(out, "#line %u \"%s\"\n%s\n", number, region, line);
+		const char *word = line + strspn(line, " \t\r");
+		bool more = found || *word == '\0' || strncmp(word, "//", 2) == 0;
+		free(line);
+		if (!more)
+			return;
+		at += len + (at[len] == '\n');
+	}
+}
+
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e)
 {
+	add_includes("macros", request->macros, out);
+	add_includes("device", request->device, out);
+	if (out->len)
+		buf_adds(out, "#line 1 \"parameters\"\n");
 	for (size_t i = 0; i < request->define_count; i++) {
 		const struct wire_define *d = &request->defines[i];
 		if (strpbrk(d->name, " \t\r\n") || strpbrk(d->value, "\r\n"))

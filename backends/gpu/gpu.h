@@ -105,8 +105,8 @@ struct gpu_kernel {
 struct gpu_module {
 	struct gpu_kernel *kernels;
 	size_t count;
-	uint64_t state;  /* bytes of variables that begin as zeros */
-	uint64_t tables; /* bytes of variables that begin with content; AMD: __constant__ too */
+	uint64_t state;  /* bytes of variables that begin as zeros; CUDA: that code names */
+	uint64_t tables; /* bytes of all others; AMD: __constant__ too */
 	bool allocates;  /* CUDA: calls malloc(), free() or new */
 };
 

@@ -22,7 +22,7 @@ TYPES = {"float": "f32", "double": "f64", "half": "f16", "__half": "f16", "_Floa
          **{f"{c}{n}": f"{kind}x{n}" for n in (2, 3, 4)
             for c, kind in (("float", "f32"), ("double", "f64"), ("int", "i32"), ("uint", "u32"), ("char", "i8"), ("uchar", "u8"),
                             ("short", "i16"), ("ushort", "u16"), ("half", "f16"))}}
-DEVICE_HEADERS = re.compile(r"cuda_fp16|cuda_bf16|mma\.h|cooperative_groups|hip_fp16|hip_bf16")
+DEVICE_HEADERS = re.compile(r"cuda_fp16|cuda_bf16|cuda_fp8|mma\.h|cooperative_groups|[<\"]cub/|[<\"]cuda/|hip_fp16|hip_bf16")
 ALLOCATIONS = ("cudaMalloc", "cudaMallocManaged", "cudaMallocAsync", "hipMalloc", "hipMallocManaged")
 IN_PLACE = ("+=", "-=", "*=", "/=", "%=", "|=", "&=", "^=", "++", "--")
 

@@ -12,7 +12,7 @@ static void good(const struct buf *im)
 	struct err e = ERR_INIT;
 	const struct gpu_kernel *k;
 
-	is_int(cuda_object_read(im->data, im->len, &c, &e), 0, "read an image (%s)", e.text);
+	is_int(cuda_object_read(im->data, im->len, NULL, &c, &e), 0, "read an image (%s)", e.text);
 	is_int(c.count, 1, "device functions are not kernels");
 	k = gpu_module_find(&c, "kern");
 	ok(k != NULL, "find a kernel by its name");
@@ -42,7 +42,7 @@ static void broken(const struct buf *im)
 
 	for (size_t n = 0; n < im->len; n++) {
 		void *copy = mem_copy(im->data, n ? n : 1);
-		if (cuda_object_read(copy, n, &c, &e) == 0)
+		if (cuda_object_read(copy, n, NULL, &c, &e) == 0)
 			gpu_module_fini(&c), read++;
 		else
 			refused++;
@@ -54,12 +54,12 @@ static void broken(const struct buf *im)
 		for (int bit = 0; bit < 8; bit += 3) {
 			char *copy = mem_copy(im->data, im->len);
 			copy[n] = (char)(copy[n] ^ (1 << bit));
-			if (cuda_object_read(copy, im->len, &c, &e) == 0)
+			if (cuda_object_read(copy, im->len, NULL, &c, &e) == 0)
 				gpu_module_fini(&c), read++;
 			free(copy);
 		}
 	ok(read > im->len / 2, "an image changed anywhere is read or refused");
-	is_int(cuda_object_read("PTX", 3, &c, &e), -ERR_INTERNAL, "bytes that are not an image are refused");
+	is_int(cuda_object_read("PTX", 3, NULL, &c, &e), -ERR_INTERNAL, "bytes that are not an image are refused");
 	has_str(e.text, "no ELF header", "the message says why");
 }
 
@@ -75,7 +75,7 @@ static void unknown_params(void)
 	ok(at != NULL, "find the record to change");
 	if (at)
 		at[2] = 8;
-	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "read an image whose parameters end elsewhere");
+	is_int(cuda_object_read(im.data, im.len, NULL, &c, NULL), 0, "read an image whose parameters end elsewhere");
 	ok(c.count == 1 && !c.kernels[0].params_known, "contradicting parameters are not trusted");
 	gpu_module_fini(&c);
 	buf_fini(&im);
@@ -97,7 +97,7 @@ static void nowhere(void)
 		h.sh_offset = UINT64_MAX - 15;
 		memcpy(at, &h, sizeof h);
 	}
-	is_int(cuda_object_read(im.data, im.len, &c, NULL), 0, "a section without bytes is ignored");
+	is_int(cuda_object_read(im.data, im.len, NULL, &c, NULL), 0, "a section without bytes is ignored");
 	gpu_module_fini(&c);
 	buf_fini(&im);
 }

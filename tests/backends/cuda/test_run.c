@@ -314,7 +314,7 @@ static void driver_agrees(struct backend_device *d)
 		bool same = true;
 
 		is_int(compile(d->facts.arch, "", codes[n], NULL, &c, &e), 0, "compile binary %zu (%s)", n + 1, e.text);
-		is_int(cuda_object_read(c.binary, c.binary_len, &cubin, &e), 0, "read its kernels");
+		is_int(cuda_object_read(c.binary, c.binary_len, NULL, &cubin, &e), 0, "read its kernels");
 		is_int(cu->module_load(&m, c.binary), 0, "load it");
 		is_int(cu->module_function(&f, m, "k"), 0, "find its kernel");
 		cu->function_attribute(&registers, CU_FUNC_ATTRIBUTE_NUM_REGS, f);

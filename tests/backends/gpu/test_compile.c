@@ -2,6 +2,7 @@
 #include "backends/gpu/gpu.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "tap.h"
@@ -45,6 +46,27 @@ static void diagnostics(void)
 	buf_fini(&out);
 }
 
+/* Headers are read before a parameter may take a word away from them. */
+static void includes(void)
+{
+	struct wire_define define = { .name = (char *)"T", .value = (char *)"4" };
+	struct wire_compile request = {
+		.defines = &define, .define_count = 1, .macros = (char *)"#define M 1\n#include <late.h>",
+		.device = (char *)"// a\n\n # include <b.h> // c\n#include <d.h>\nint e;\n#include <f.h>\n"
+	};
+	struct buf out = BUF_INIT;
+	struct err e = ERR_INIT;
+	is_int(gpu_compile_source(&request, &out, &e), 0, "assemble code with headers");
+	char *own = strstr(buf_text(&out), "#line 1 \"macros\"");
+	ok(own != NULL, "the regions follow");
+	char *head = mem_strn(buf_text(&out), own ? (size_t)(own - buf_text(&out)) : 0);
+	is_str(head,
+	       "#line 3 \"device\"\n # include <b.h> // c\n#line 4 \"device\"\n#include <d.h>\n#line 1 \"parameters\"\n#define T 4\n",
+	       "the headers at the head of a region come before the parameters, others do not");
+	free(head);
+	buf_fini(&out);
+}
+
 int main(void)
 {
 	static const char *const bad[][2] = { { "B X", "1" }, { "BX\n", "1" }, { "BX", "1\n#define C 2" }, { "BX", "1\r2" } };
@@ -63,5 +85,6 @@ int main(void)
 	is_str(buf_text(&out), "#line 1 \"macros\"\n\n\n#line 1 \"device\"\n\n", "missing regions are empty");
 	buf_fini(&out);
 	diagnostics();
+	includes();
 	return tap_done();
 }

@@ -152,6 +152,12 @@ static void test_existence(struct sample_worker *w)
 	ok(!is_seen(w, secret), "cuda: code cannot see an existing file");
 }
 
+#define GROUPS "#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\nnamespace cg = cooperative_groups;\n"
+#define GROUPS_KERNEL(body)                                                                                                        \
+	"extern \"C\" __global__ void matmul(const float *A, const float *B, float *C, int n) { int i = n; " body                  \
+	" auto t = cg::tiled_partition<32>(cg::this_thread_block());"                                                              \
+	" float s = cg::reduce(t, A[t.thread_rank()], cg::plus<float>()); if (t.thread_rank() == 0) C[0] = s + i; }\n"
+
 /* The toolkit's headers are read, from the folder that the sandbox leaves. */
 static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 {
@@ -159,17 +165,30 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 	is_int(o.rc, 0, "cuda: a kernel compiles: %s", o.e.text);
 	outcome_fini(&o);
 	if (nvrtc->include_count == 0) {
-		SKIP(2, "no CUDA headers on this machine");
+		SKIP(7, "no CUDA headers on this machine");
 		return;
 	}
 	o = compile(w, "cuda", "#include <cuda_fp16.h>\n#include <mma.h>\n#include <stdint.h>\n" CUDA_KERNEL, NULL);
 	is_int(o.rc, 0, "cuda: the toolkit's headers compile: %s", o.e.text);
 	outcome_fini(&o);
-	/* This one puts its constants where kernels can write, and so remember. */
-	o = compile(w, "cuda", "#include <cooperative_groups.h>\n" CUDA_KERNEL, NULL);
-	ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"),
-	   "cuda: cooperative_groups.h is read, and refused for what it defines: %s", o.e.text);
+	/* It puts a thousand constants where kernels can write, and code names none of them. */
+	o = compile(w, "cuda", GROUPS GROUPS_KERNEL(""), NULL);
+	is_int(o.rc, 0, "cuda: cooperative groups compile: %s", o.e.text);
 	outcome_fini(&o);
+	static const char *const kept[][2] = {
+		{ "a variable", GROUPS "__device__ int kept;\n" GROUPS_KERNEL("kept += i;") },
+		{ "a static variable", GROUPS GROUPS_KERNEL("static int kept; kept += i;") },
+		{ "a variable of assembly",
+		  GROUPS GROUPS_KERNEL("asm volatile(\".global .u32 kept;\\n\\tst.global.u32 [kept], %0;\" :: \"r\"(i));") },
+		{ "a variable whose address alone is taken",
+		  GROUPS "__device__ int kept;\n__device__ int *at = &kept;\n" GROUPS_KERNEL("*at += i;") },
+		{ "a large variable beside the constants", GROUPS "__device__ int kept[1 << 16];\n" GROUPS_KERNEL("") },
+	};
+	for (size_t i = 0; i < MEM_COUNT(kept); i++) {
+		o = compile(w, "cuda", kept[i][1], NULL);
+		ok(o.rc < 0 && strstr(o.e.text, "outlive an execution"), "cuda: %s is refused: %s", kept[i][0], o.e.text);
+		outcome_fini(&o);
+	}
 }
 
 /* Code that overloads the compiler is bounded by the request's deadline, and ends in an error. */
