@@ -100,6 +100,7 @@ const char *err_code_name(enum err_code code)
 	case ERR_MODEL: return "model";
 	case ERR_NETWORK: return "network";
 	case ERR_IO: return "io";
+	case ERR_BUSY: return "busy";
 	case ERR_CANCELLED: return "cancelled";
 	case ERR_INTERNAL: return "internal";
 	}

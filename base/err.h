@@ -22,7 +22,8 @@ enum err_code {
 	ERR_TIMEOUT,     /* a deadline passed */
 	ERR_MODEL,       /* the model's answers became no right code */
 	ERR_NETWORK,     /* a peer could not be reached, refused, or spoke nonsense */
-	ERR_IO,          /* files, database, disk full */
+	ERR_IO,          /* files, database, disk full, a worker or device that was lost */
+	ERR_BUSY,        /* the device has no room now: says nothing of what was asked */
 	ERR_CANCELLED,   /* the caller asked for it to end */
 	ERR_INTERNAL,    /* a bug of peakd */
 };

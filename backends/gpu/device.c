@@ -4,22 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NEARLY_FULL = 16 /* the part of a device's memory that launches need at most beside buffers */ };
+
 /* After these every later call in the process fails ("the context is corrupted", CUDA Driver API, CUresult). Most faults on
  * AMD never come this far: the runtime aborts the process itself ("Memory access fault by GPU node"), which the daemon sees
  * as a worker's death. */
-static bool is_fault(gpu_result result)
-{
-	static const gpu_result faults[] = {
-		GPU_ECC_UNCORRECTABLE,    GPU_ILLEGAL_ADDRESS,     GPU_LAUNCH_TIMEOUT,     GPU_ASSERT,
-		GPU_HARDWARE_STACK_ERROR, GPU_ILLEGAL_INSTRUCTION, GPU_MISALIGNED_ADDRESS, GPU_INVALID_ADDRESS_SPACE,
-		GPU_INVALID_PC,           GPU_LAUNCH_FAILED,       GPU_TENSOR_MEMORY_LEAK, GPU_RUNTIME_MEMORY,
-		GPU_RUNTIME_OTHER,
-	};
+static const gpu_result faults[] = {
+	GPU_ILLEGAL_ADDRESS,    GPU_LAUNCH_TIMEOUT,        GPU_ASSERT,     GPU_HARDWARE_STACK_ERROR, GPU_ILLEGAL_INSTRUCTION,
+	GPU_MISALIGNED_ADDRESS, GPU_INVALID_ADDRESS_SPACE, GPU_INVALID_PC, GPU_LAUNCH_FAILED,        GPU_TENSOR_MEMORY_LEAK,
+	GPU_RUNTIME_MEMORY,     GPU_RUNTIME_OTHER,
+};
 
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		if (result == faults[i])
+/* The same, but no kernel is to blame. */
+static const gpu_result troubles[] = {
+	GPU_DEINITIALIZED,      GPU_DEVICE_UNAVAILABLE, GPU_INVALID_CONTEXT,   GPU_ECC_UNCORRECTABLE,
+	GPU_LINK_UNCORRECTABLE, GPU_CONTAINED,          GPU_CONTEXT_DESTROYED, GPU_UNKNOWN,
+};
+
+static bool is_among(const gpu_result *list, size_t count, gpu_result result)
+{
+	for (size_t i = 0; i < count; i++)
+		if (result == list[i])
 			return true;
 	return false;
+}
+
+/* Then a lack of memory says nothing about a configuration. */
+static bool is_nearly_full(const struct backend_device *device)
+{
+	size_t left = 0, total = 0;
+	return device->api.memory_info(&left, &total) != GPU_SUCCESS || left < total / NEARLY_FULL;
 }
 
 int gpu_device_fail(const struct backend_device *device, gpu_result result, const char *doing, struct err *e)
@@ -36,7 +50,9 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 	}
 	name = name ? name : "unknown error";
 	text = text ? text : "the driver has no text for it";
-	if (is_fault(result))
+	if (is_among(troubles, sizeof troubles / sizeof *troubles, result))
+		return err_set(e, ERR_IO, "%s is in trouble: %d while %s: %s (%s)", device->facts.id, result, doing, name, text);
+	if (is_among(faults, sizeof faults / sizeof *faults, result))
 		return err_set(e, ERR_CRASH,
 			       "device fault %d while %s: %s (%s). The kernel accesses memory that it must not, or stops itself; "
 			       "the worker process has to be replaced",
@@ -44,6 +60,10 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 	if (result == GPU_NOT_SUPPORTED)
 		return err_set(e, ERR_UNSUPPORTED, "%s does not support this, while %s: %s (%s)", device->facts.id, doing, name,
 			       text);
+	if (result == GPU_OUT_OF_MEMORY && is_nearly_full(device))
+		return err_set(e, ERR_BUSY,
+			       "%s has hardly any memory left while %s (%s): another process may hold it; try again later",
+			       device->facts.id, doing, name);
 	if (result == GPU_OUT_OF_MEMORY || result == GPU_INVALID_CONFIGURATION || result == GPU_OUT_OF_RESOURCES ||
 	    result == GPU_COOPERATIVE_TOO_LARGE || result == GPU_INVALID_CLUSTER_SIZE)
 		return err_set(e, ERR_PRUNED, "%s refuses this configuration while %s: %d %s (%s)", device->facts.id, doing, result,

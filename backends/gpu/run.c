@@ -62,6 +62,14 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
+static uint64_t plan_bytes(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += plan->buffers[i].bytes;
+	return bytes;
+}
+
 int gpu_run_add_set(struct backend_run *run, struct err *e)
 {
 	const struct backend_device *d = run->device;
@@ -84,7 +92,8 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 		if (result == GPU_OUT_OF_MEMORY) {
 			size_t left = 0, total = 0;
 			d->api.memory_info(&left, &total);
-			return err_set(e, ERR_PRUNED,
+			/* What fits into an empty device may fit later. */
+			return err_set(e, plan_bytes(plan) > total ? ERR_PRUNED : ERR_BUSY,
 				       "buffer \"%s\" of %llu bytes does not fit into the memory of %s: %zu of %zu bytes are free",
 				       b->name, (unsigned long long)b->bytes, d->facts.id, left, total);
 		}
@@ -155,7 +164,7 @@ int gpu_run_make_sets(struct backend_run *run, enum wire_cache cache, int (*reco
 		rotates = false;
 	}
 	/* Fewer will do where memory is short. */
-	if (rc && why.code != ERR_PRUNED)
+	if (rc && why.code != ERR_PRUNED && why.code != ERR_BUSY)
 		return err_set(e, why.code, "%s", why.text);
 	run->rotates = rotates;
 	*ret_count = run->set_count;

@@ -229,6 +229,9 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 	if (type < 0)
 		return err_set(e, ERR_UNSUPPORTED, "the Vulkan device has no %s memory for buffers; choose another device",
 			       visible ? "host-visible" : "device-local");
+	if (need.size > d->memory.memoryHeaps[d->memory.memoryTypes[type].heapIndex].size)
+		return err_set(e, ERR_PRUNED, "a buffer of %llu bytes does not fit into the memory of the Vulkan device",
+			       (unsigned long long)b->bytes);
 	memory.allocationSize = need.size;
 	memory.memoryTypeIndex = (uint32_t)type;
 	if (DEVICE_CALL(d, e, AllocateMemory, d->handle, &memory, NULL, &b->memory) < 0 ||

@@ -115,6 +115,6 @@ int hlsl_library_check(VkResult result, const char *call, struct err *e)
 			"%s: the device was lost, most likely by an access outside of a buffer or a kernel that ran too long",
 			call);
 	if (result == VK_ERROR_OUT_OF_DEVICE_MEMORY || result == VK_ERROR_OUT_OF_HOST_MEMORY)
-		return err_set(e, ERR_PRUNED, "%s: out of memory on the device; use smaller inputs", call);
+		return err_set(e, ERR_BUSY, "%s: no memory is left on the device now: other programs may hold it", call);
 	return err_set(e, ERR_INTERNAL, "%s failed with VkResult %d", call, result);
 }

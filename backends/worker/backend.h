@@ -4,7 +4,8 @@
  *
  * Errors: ERR_UNSUPPORTED (library or device missing: say what to install), ERR_COMPILE (the compiler's own text),
  * ERR_PRUNED (the device cannot launch this configuration: say which limit, asked and allowed), ERR_INPUT (arguments do
- * not fit the kernel), ERR_CRASH (device fault: the worker ends after answering), ERR_INTERNAL. */
+ * not fit the kernel), ERR_CRASH (device fault), ERR_IO (the device is in trouble by itself; after both the worker ends), ERR_BUSY
+ * (no room on the device now), ERR_INTERNAL. */
 #ifndef PEAKD_BACKENDS_WORKER_BACKEND_H
 #define PEAKD_BACKENDS_WORKER_BACKEND_H
 

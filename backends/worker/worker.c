@@ -215,7 +215,7 @@ static bool answer(struct worker *w, const struct wire_frame *frame)
 	free(request);
 	free(result);
 	buf_fini(&body);
-	return sent == 0 && rc != -ERR_CRASH;
+	return sent == 0 && rc != -ERR_CRASH && rc != -ERR_IO;
 }
 
 /* Ends with 0 when the daemon closed the wire. After garbage there is no next frame to find: the daemon is told, and

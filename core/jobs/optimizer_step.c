@@ -95,7 +95,7 @@ static bool has(const struct optimizer *o, const char *what)
 /* Errors of which the search dies. */
 static bool is_fatal(const struct optimizer *o, const struct err *e)
 {
-	return e->code == ERR_CANCELLED || e->code == ERR_IO || cancel_asked(&o->job->cancel);
+	return e->code == ERR_CANCELLED || e->code == ERR_IO || e->code == ERR_BUSY || cancel_asked(&o->job->cancel);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------- */

@@ -94,6 +94,7 @@ static enum judge_result result_of(const struct check *c)
 	case ERR_MODEL:
 	case ERR_NETWORK:
 	case ERR_IO:
+	case ERR_BUSY:
 	case ERR_CANCELLED:
 	case ERR_INTERNAL: return JUDGE_CRASH;
 	}

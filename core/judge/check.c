@@ -43,6 +43,7 @@ bool check_skipped(const struct check *c)
 	case ERR_UNSUPPORTED:
 	case ERR_CONFLICT:
 	case ERR_IO:
+	case ERR_BUSY:
 	case ERR_INTERNAL: return true;
 	case ERR_NONE:
 	case ERR_INPUT:

@@ -105,7 +105,7 @@ static int move(struct suite_running *r, struct err *e)
 	const struct variant *variant = t->variant;
 	struct pool_worker *worker = t->worker;
 	int rc = trial_begin(&next, worker, variant, e);
-	bool no_room = rc < 0 && e->code == ERR_PRUNED;
+	bool no_room = rc < 0 && (e->code == ERR_PRUNED || e->code == ERR_BUSY);
 	if (rc == 0 || no_room)
 		trial_end(t);
 	if (no_room) {

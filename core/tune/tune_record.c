@@ -30,6 +30,7 @@ enum measurement_status tune_status(enum err_code code)
 	case ERR_MODEL:
 	case ERR_NETWORK:
 	case ERR_IO:
+	case ERR_BUSY:
 	case ERR_INTERNAL: return MEASUREMENT_ERROR;
 	}
 	return MEASUREMENT_ERROR;

@@ -301,7 +301,7 @@ static int ensure_started(struct pool_worker *w, struct err *e)
 		log_warning("%s: %s", w->device->facts.id, w->process.clock);
 	if (rc < 0)
 		worker_stop(w);
-	if (rc == -ERR_CRASH || rc == -ERR_TIMEOUT)
+	if (rc < 0 && rc != -ERR_CANCELLED && rc != -ERR_UNSUPPORTED)
 		rc = err_set(e, ERR_IO, "%s", e->text);
 	return rc;
 }

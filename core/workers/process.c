@@ -363,10 +363,10 @@ int process_call(struct process *p, const struct process_request *r, uint8_t **r
 		  (double)(clock_now() - begun) / 1e6, sent + (r->tail ? r->tail->len : 0), frame.len);
 	if (frame.type == WIRE_FAILED) {
 		rc = own_error(&frame, e);
-		/* A worker that reports a crash ends by itself. */
+		/* A worker that reports a crash or a device in trouble ends by itself. */
 		if (e->code == ERR_CRASH && p->patient)
 			process_retire(p);
-		else if (e->code == ERR_CRASH || e->code == ERR_NETWORK)
+		else if (e->code == ERR_CRASH || e->code == ERR_IO || e->code == ERR_NETWORK)
 			process_end(p);
 		free(frame.body);
 		return rc;

@@ -18,7 +18,7 @@ static struct {
 	int dynamic_shared, shared_calls;
 	gpu_result fail_wait, fail_launch, fail_load;  /* what these answer */
 	int clusters, per_unit;                      /* what occupancy answers */
-	size_t left;                                 /* bytes of memory */
+	size_t left, total;                          /* bytes of memory */
 	int execs_max;                               /* graphs that there is room for; 0: any number */
 	bool marks;                                  /* a replay leaves its number in the first byte of the output */
 	unsigned char found[32];                     /* what replays found there, by their number */
@@ -35,7 +35,7 @@ static struct {
 
 static gpu_result error_name(gpu_result r, const char **name) { (void)r; *name = "FAKE"; return 0; }
 static gpu_result context_use(gpu_context c) { (void)c; return 0; }
-static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
+static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = fake.total ? fake.total : 2000; return 0; }
 
 static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 {
@@ -612,11 +612,23 @@ static void failures(const struct buf *im)
 	struct plan *p = new_plan();
 
 	p->buffers[1].bytes = UINT64_C(1) << 40;
-	fails("out of memory", &d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	fails("more than the memory", &d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	p = new_plan();
+	p->buffers[1].bytes = UINT64_C(1) << 40;
+	fake.total = (size_t)1 << 41;
+	fails("more than is left of the memory", &d, p, im, ERR_BUSY, "bytes are free");
+	fake.total = 0;
 	fails("not a binary", &d, new_plan(), &garbage, ERR_INTERNAL, "not a CUDA image");
 	d = new_device();
 	fake.fail_load = GPU_NO_BINARY;
 	fails("another architecture", &d, new_plan(), im, ERR_INPUT, "another architecture");
+	d = new_device();
+	fake.fail_load = GPU_ECC_UNCORRECTABLE;
+	fails("broken memory", &d, new_plan(), im, ERR_IO, "is in trouble: 214");
+	d = new_device();
+	fake.fail_load = GPU_OUT_OF_MEMORY;
+	fake.left = 100;
+	fails("a device that is full", &d, new_plan(), im, ERR_BUSY, "hardly any memory left");
 	d = new_device();
 	fake.fail_launch = GPU_OUT_OF_RESOURCES;
 	fails("too many resources", &d, new_plan(), im, ERR_PRUNED, "recording operation 3, kernel kern");
@@ -654,7 +666,7 @@ static void failures(const struct buf *im)
 
 static void faults(const struct buf *im)
 {
-	static const gpu_result sticky[] = { 214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
+	static const gpu_result sticky[] = { 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
 	struct backend_device d = new_device();
 	struct plan *p = new_plan();
 	struct backend_run *run = NULL;
@@ -672,8 +684,13 @@ static void faults(const struct buf *im)
 	is_int(ns, 77, "a crash gives no time");
 	fake.fail_wait = GPU_OUT_OF_RESOURCES;
 	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
-	fake.fail_wait = 999;
-	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is an internal error");
+	static const gpu_result troubles[] = { 214, 999 };
+	for (size_t i = 0; i < MEM_COUNT(troubles); i++) {
+		fake.fail_wait = troubles[i];
+		is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_IO, "%d is not the kernel's fault", troubles[i]);
+	}
+	fake.fail_wait = 400;
+	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "400 is an internal error");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
 	clean("after faults");

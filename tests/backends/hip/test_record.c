@@ -17,13 +17,13 @@ static struct {
 	int per_unit;                                  /* what occupancy answers */
 	unsigned grid[3], block[3], shared;            /* of the last launch */
 	uint64_t arg[2];                               /* first bytes of its arguments */
-	size_t left;                                   /* bytes of memory */
+	size_t left, total;                                   /* bytes of memory */
 	int executions;                                /* counted where they run, when marks is set */
 	bool marks;                                    /* an execution leaves its number in the first byte of the output */
 } fake;
 
 static const char *error_name(gpu_result r) { (void)r; return "FAKE"; }
-static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = 2000; return 0; }
+static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = fake.total ? fake.total : 2000; return 0; }
 
 static gpu_result memory_alloc(gpu_address *address, size_t bytes)
 {
@@ -317,7 +317,12 @@ static void failures(const struct buf *im)
 	struct plan *p = new_plan();
 
 	p->buffers[1].bytes = UINT64_C(1) << 40;
-	fails("out of memory", d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	fails("more than the memory", d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
+	p = new_plan();
+	p->buffers[1].bytes = UINT64_C(1) << 40;
+	fake.total = (size_t)1 << 41;
+	fails("more than is left of the memory", d, p, im, ERR_BUSY, "bytes are free");
+	fake.total = 0;
 	fails("not a binary", d, new_plan(), &garbage, ERR_INTERNAL, "not an AMD code object");
 	fake.fail_load = GPU_NO_BINARY;
 	fails("another architecture", d, new_plan(), im, ERR_INPUT, "another architecture");
@@ -348,7 +353,7 @@ static void failures(const struct buf *im)
 
 static void faults(const struct buf *im)
 {
-	static const gpu_result sticky[] = { 214, 700, 702, 710, 719, 1052, 1053 };
+	static const gpu_result sticky[] = { 700, 702, 710, 719, 1052, 1053 };
 	struct backend_device d = new_device(false);
 	struct plan *p = new_plan();
 	struct backend_run *run = NULL;
@@ -365,8 +370,13 @@ static void faults(const struct buf *im)
 	is_int(backend_hip.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a write after the fault is a crash");
 	fake.fail_wait = GPU_OUT_OF_RESOURCES;
 	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
-	fake.fail_wait = 999;
-	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "999 is an internal error");
+	static const gpu_result troubles[] = { 214, 999 };
+	for (size_t i = 0; i < MEM_COUNT(troubles); i++) {
+		fake.fail_wait = troubles[i];
+		is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_IO, "%d is not the kernel's fault", troubles[i]);
+	}
+	fake.fail_wait = 400;
+	is_int(backend_hip.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "400 is an internal error");
 	is_int(ns, 77, "a crash gives no time");
 	backend_hip.release(run);
 	memory_free(d.flush);
