@@ -194,7 +194,7 @@ enum { GPU_SHARE_LAZY_PEER = 1 };
 
 /* --- run-time compiler: NVRTC or hiprtc, and AMD's comgr below it ---------------------------------------------------------- */
 typedef struct gpu_program_handle *gpu_program;
-enum { GPU_RTC_SUCCESS = 0, GPU_RTC_INVALID_OPTION = 5 };
+enum { GPU_RTC_SUCCESS = 0, GPU_RTC_NO_MEMORY = 1, GPU_RTC_NO_PROGRAM = 2, GPU_RTC_INVALID_OPTION = 5, GPU_RTC_NO_BUILTINS = 7 };
 
 #define GPU_RTC_LIST(X)                                                                                                            \
 	X(int, version, 1, nvrtcVersion, 1, hiprtcVersion, (int *major, int *minor))                                               \

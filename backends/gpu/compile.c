@@ -35,9 +35,10 @@ static void add_includes(const char *region, const char *text, struct buf *out)
 
 int gpu_compile_source(const struct wire_compile *request, struct buf *out, struct err *e)
 {
+	size_t before = out->len;
 	add_includes("macros", request->macros, out);
 	add_includes("device", request->device, out);
-	if (out->len)
+	if (out->len > before)
 		buf_adds(out, "#line 1 \"parameters\"\n");
 	for (size_t i = 0; i < request->define_count; i++) {
 		const struct wire_define *d = &request->defines[i];

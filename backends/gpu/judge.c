@@ -92,7 +92,10 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 	if (result == GPU_SUCCESS)
 		result = d->api.memory_alloc(&j->bins, BOUND_BINS * sizeof(float));
 	d->judge = j;
-	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "loading the judge's kernels", e);
+	if (result == GPU_SUCCESS)
+		return 0;
+	gpu_judge_free(d);
+	return gpu_device_fail(d, result, "loading the judge's kernels", e);
 }
 
 static void truth_fini(struct backend_device *d, struct kept *k)

@@ -16,9 +16,8 @@ void gpu_scrub_prepare(struct backend_device *d)
 	struct device_scrub *s = &d->scrub;
 	gpu_result result;
 
-	if (s->tried || strcmp(d->facts.backend, "cuda") != 0)
+	if (s->function || strcmp(d->facts.backend, "cuda") != 0)
 		return;
-	s->tried = true;
 	s->bytes = d->facts.shared_optin / 4 * 4;
 	result = d->api.module_load(&s->module, embedded_file("backends/gpu/scrub.ptx"));
 	if (result == GPU_SUCCESS)
@@ -26,7 +25,7 @@ void gpu_scrub_prepare(struct backend_device *d)
 	if (result == GPU_SUCCESS)
 		result = d->api.function_set(s->function, MAX_DYNAMIC_SHARED, (int)s->bytes);
 	if (result != GPU_SUCCESS)
-		s->function = NULL;
+		gpu_scrub_free(d);
 }
 
 void gpu_scrub_free(struct backend_device *d)

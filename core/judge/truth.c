@@ -89,7 +89,7 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why) };
+	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->passing };
 }
 
 static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
@@ -567,6 +567,7 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 		t->ctx = context_ref(plain);
 		t->params = params_copy(c->params);
 		t->why = reason(&why);
+		t->passing = why.code == ERR_IO || why.code == ERR_BUSY;
 	}
 	context_free(block);
 	if (rc == -ERR_CANCELLED) {
@@ -584,7 +585,8 @@ int truth_choose(struct truth_memory *memory, const struct reference_source *j, 
 	struct truth t = { 0 };
 	char *text = params_text(params), *key = mem_fmt("%s %s %s", context_hash(j->baseline)->hex, j->facts->id, text);
 	int rc = recall(memory, key, &t) ? 1 : choose(&c, &t, e);
-	if (rc == 0)
+	/* What a device lacked for a moment is asked for again. */
+	if (rc == 0 && !t.passing)
 		remember(memory, key, &t);
 	if (rc >= 0) {
 		*ret_truth = t;

@@ -125,10 +125,10 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 		struct err why = ERR_INIT;
 		double speed = NAN;
 		eval_progress(ev, (double)i, (double)kernels.count, "measuring what %s reaches: %s", facts->id, kernels.at[i].name);
-		/* A pipe that this device lacks is not a failure. */
+		/* A pipe that this device lacks is not a failure; a lost worker or a full device is one. */
 		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0)
 			rc = err_if_cancelled(&why, e);
-		whole = whole && (why.code != ERR_NONE || isfinite(speed));
+		whole = whole && why.code != ERR_IO && why.code != ERR_BUSY && (why.code != ERR_NONE || isfinite(speed));
 		if (rc == 0 && isfinite(speed)) {
 			add(&list, kernels.at[i].name, speed);
 			rc = keep(db, facts, kernels.at[i].name, speed, e);

@@ -153,13 +153,15 @@ static int refute(struct tuner *u, const struct finalist *f, enum err_code code,
 	return rc;
 }
 
-/* A finalist that only hangs is out; any other failure refutes the checkpoint, too (check_record). */
+/* A finalist that only hangs, or does not fit, is out; any other failure refutes the checkpoint, too (check_record). */
 static enum err_code worst_code(const struct validate_result *v)
 {
 	enum err_code code = ERR_TIMEOUT;
-	for (size_t i = 0; i < v->finding_count; i++)
-		if (!v->findings[i].check.passed && v->findings[i].check.code != ERR_TIMEOUT)
+	for (size_t i = 0; i < v->finding_count; i++) {
+		const struct check *c = &v->findings[i].check;
+		if (!c->passed && c->code != ERR_TIMEOUT && c->code != ERR_PRUNED && !check_skipped(c))
 			code = ERR_WRONG;
+	}
 	return code;
 }
 

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/folder.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/scrub.h"
 #include "base/utf8.h"
@@ -24,6 +26,12 @@ extern char **environ;
 
 /* What a filter's output may grow to, and how often it is looked at. */
 enum { OUTPUT_MAX = 64 << 20, LOOK_MS = 100 };
+
+/* How long a killed process is waited for, and how often. */
+#define END_NS (30 * CLOCK_S)
+#define PAUSE_NS (CLOCK_MS / 4)
+#define PAUSE_MOST_NS (16 * CLOCK_MS)
+enum { STUCK_MAX = 64 };
 
 /* --- environment ---------------------------------------------------------------------------------------------------------- */
 
@@ -220,13 +228,36 @@ bool child_has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
+/* Children that did not end: a broken driver can hold a process in the kernel. They are collected when another child ends. */
+static _Atomic pid_t stuck[STUCK_MAX];
+
+static void collect_stuck(pid_t add)
+{
+	for (size_t i = 0; i < STUCK_MAX; i++) {
+		pid_t none = 0, pid = atomic_exchange(&stuck[i], 0);
+		if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0)
+			atomic_compare_exchange_strong(&stuck[i], &none, pid);
+		else if (add > 0 && atomic_compare_exchange_strong(&stuck[i], &none, add))
+			add = 0;
+	}
+}
+
 int child_end(pid_t pid)
 {
 	int status = 0;
+	pid_t ended;
+	int64_t begun = clock_now(), pause = PAUSE_NS;
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && clock_now() - begun < END_NS) {
+		clock_sleep(pause);
+		pause = pause < PAUSE_MOST_NS ? 2 * pause : pause;
+	}
+	if (ended == 0) {
+		log_error("process %d was killed and does not end: a driver or a file system holds it", (int)pid);
+		status = SIGKILL; /* as wait would say */
+	}
+	collect_stuck(ended == 0 ? pid : 0);
 	return status;
 }
 

@@ -38,7 +38,8 @@ char *child_find_tool(const char *variable, const char *name);
 /* True when the process has ended. It is not reaped, so its number and its group's number still belong to it. */
 bool child_has_ended(pid_t pid);
 /* Kills the process and everything left in its group, then reaps it, in that order: the number of a reaped process and its group
- * may belong to another. Returns the wait status: of the process's own end where it had ended before. */
+ * may belong to another. Returns the wait status: of the process's own end where it had ended before. One that does not end within
+ * 30 s counts as killed, and is reaped later. */
 int child_end(pid_t pid);
 /* Closes *fd if it is open and sets it to -1. */
 void child_close(int *fd);

@@ -45,9 +45,9 @@ void pool_figures(struct pool *pool, struct pool_figures *ret_figures,
 
 /* --- devices -------------------------------------------------------------------------------------------------------------- */
 
-/* Facts of every device of every backend of this machine, asked of a compile worker and kept until pool_forget_devices, or for a
- * few seconds where a worker ended without an answer. ret_facts: free(). A backend that is not there is one line in *ret_notes
- * ("cuda: libcuda.so.1 …"), free(). */
+/* Facts of every device of every backend of this machine, asked of a compile worker and kept until pool_forget_devices; a backend
+ * without one is asked again after five minutes, or after some seconds where the worker ended without an answer. ret_facts: free().
+ * A backend that is not there is one line in *ret_notes ("cuda: libcuda.so.1 …"), free(). */
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e);
 /* Every backend's name, whether anything here runs its code or not. */
 enum { POOL_BACKENDS = 3 };

@@ -14,7 +14,11 @@
 
 #define REACH_NS (60 * CLOCK_S)   /* for a remote to give its facts; a batch system may have a queue */
 #define DEVICES_NS (60 * CLOCK_S) /* a first driver start on a cold machine */
-#define LOST_NS (5 * CLOCK_S)     /* how long a backend counts as missing whose worker gave no answer */
+/* How long a backend counts as missing: whose worker gave no answer, twice as long each time; whose library said no, perhaps
+ * because a driver was still starting. */
+#define LOST_NS (5 * CLOCK_S)
+#define LOST_MOST_NS (80 * CLOCK_S)
+#define MISSING_NS (300 * CLOCK_S)
 
 /* The devices of a remote, as they are named here. */
 struct known_remote {
@@ -26,12 +30,21 @@ struct known_remote {
 
 enum { TIMES_MAX = 64 };
 
-struct pool_known {
-	struct lock lock;
+/* What is known of a backend of this machine. */
+struct known_backend {
 	struct facts *facts;
 	size_t count;
-	char *notes;   /* NULL: not asked yet */
-	int64_t until; /* asked again then, because a worker gave no answer; 0: never */
+	char *note;           /* "cuda: …"; NULL: there are devices */
+	int64_t until, pause; /* asked again then (0: never), because it gave none; how long that was */
+	bool asked;
+};
+
+struct pool_known {
+	struct lock lock;
+	struct lock_bell bell; /* rung when asking is over */
+	struct known_backend backends[POOL_BACKENDS];
+	char lacks[WIRE_LACKS]; /* what the workers' sandbox cannot do */
+	bool asking;
 	struct known_remote *remotes;
 	size_t remote_count;
 	bool warned; /* that the workers' sandbox lacks something */
@@ -41,7 +54,15 @@ struct pool_known *pool_known_new(void)
 {
 	struct pool_known *known = MEM_NEW(struct pool_known);
 	lock_init(&known->lock, LOCK_LEAF);
+	lock_bell_init(&known->bell);
 	return known;
+}
+
+static void known_backend_fini(struct known_backend *b)
+{
+	free(b->facts);
+	free(b->note);
+	*b = (struct known_backend){ .count = 0 };
 }
 
 static void forget_remotes(struct pool_known *known)
@@ -58,8 +79,9 @@ static void forget_remotes(struct pool_known *known)
 void pool_known_free(struct pool_known *known)
 {
 	forget_remotes(known);
-	free(known->facts);
-	free(known->notes);
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		known_backend_fini(&known->backends[i]);
+	lock_bell_fini(&known->bell);
 	lock_fini(&known->lock);
 	free(known);
 }
@@ -113,47 +135,79 @@ static int ask_devices(struct pool *pool, const char *what, struct facts **io_fa
 	return rc;
 }
 
+static bool is_due(const struct known_backend *b)
+{
+	return !b->asked || (b->until && clock_now() >= b->until);
+}
+
+static void learn_backend(struct pool *pool, size_t i)
+{
+	struct pool_known *known = pool_known(pool);
+	struct known_backend *b = &known->backends[i], found = { .asked = true };
+	char lacks[WIRE_LACKS] = "";
+	struct err e = ERR_INIT;
+	int rc = ask_devices(pool, pool_backends[i], &found.facts, &found.count, lacks, &e);
+	bool lost = rc == -ERR_CRASH || rc == -ERR_TIMEOUT || rc == -ERR_IO;
+	lock_take(&known->lock);
+	if (rc < 0) {
+		found.note = mem_fmt("%s: %s", pool_backends[i], e.text);
+		found.pause = !lost                     ? MISSING_NS
+			      : b->pause < LOST_NS      ? LOST_NS
+			      : b->pause < LOST_MOST_NS ? 2 * b->pause
+							: LOST_MOST_NS;
+		found.until = clock_now() + found.pause;
+	}
+	if (lacks[0])
+		memcpy(known->lacks, lacks, sizeof lacks);
+	known_backend_fini(b);
+	*b = found;
+	lock_release(&known->lock);
+}
+
+/* Asks for what is not known, or no more. One thread at a time; others go by what is known, if something is. */
 static void learn_devices(struct pool *pool)
 {
 	struct pool_known *known = pool_known(pool);
-	struct facts *facts = NULL;
-	size_t count = 0;
-	struct buf notes = BUF_INIT;
-	char lacks[WIRE_LACKS] = "";
-	bool lost = false;
-	for (size_t i = 0; i < POOL_BACKENDS; i++) {
-		struct err e = ERR_INIT;
-		int rc = ask_devices(pool, pool_backends[i], &facts, &count, lacks, &e);
-		if (rc < 0)
-			buf_addf(&notes, "%s: %s\n", pool_backends[i], e.text);
-		lost |= rc == -ERR_CRASH || rc == -ERR_TIMEOUT || rc == -ERR_IO;
-	}
-	if (lacks[0])
-		buf_addf(&notes, "sandbox: %s\n", lacks);
+	bool due[POOL_BACKENDS], any = false;
 	lock_take(&known->lock);
-	free(known->facts);
-	free(known->notes);
-	known->facts = facts;
-	known->count = count;
-	known->notes = buf_steal(&notes);
-	known->until = lost ? clock_now() + LOST_NS : 0;
+	while (known->asking && !known->backends[POOL_BACKENDS - 1].asked)
+		lock_bell_wait(&known->bell, &known->lock, CLOCK_NEVER);
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		any |= due[i] = is_due(&known->backends[i]);
+	bool asks = any && !known->asking;
+	known->asking |= asks;
+	lock_release(&known->lock);
+	if (!asks)
+		return;
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		if (due[i])
+			learn_backend(pool, i);
+	lock_take(&known->lock);
+	known->asking = false;
+	lock_bell_ring(&known->bell);
 	lock_release(&known->lock);
 }
 
 int pool_devices(struct pool *pool, struct facts **ret_facts, size_t *ret_count, char **ret_notes, struct err *e)
 {
 	struct pool_known *known = pool_known(pool);
+	struct buf notes = BUF_INIT;
 	(void)e;
+	learn_devices(pool);
+	*ret_facts = NULL;
+	*ret_count = 0;
 	lock_take(&known->lock);
-	bool asked = known->notes && (known->until == 0 || clock_now() < known->until);
+	for (size_t i = 0; i < POOL_BACKENDS; i++) {
+		const struct known_backend *b = &known->backends[i];
+		for (size_t k = 0; k < b->count; k++)
+			*MEM_PUSH(*ret_facts, *ret_count) = b->facts[k];
+		if (b->note)
+			buf_addf(&notes, "%s\n", b->note);
+	}
+	if (known->lacks[0])
+		buf_addf(&notes, "sandbox: %s\n", known->lacks);
 	lock_release(&known->lock);
-	if (!asked)
-		learn_devices(pool);
-	lock_take(&known->lock);
-	*ret_facts = mem_copy(known->facts, known->count * sizeof *known->facts);
-	*ret_count = known->count;
-	*ret_notes = mem_str(known->notes ? known->notes : "");
-	lock_release(&known->lock);
+	*ret_notes = buf_steal(&notes);
 	return 0;
 }
 
@@ -161,11 +215,9 @@ void pool_forget_devices(struct pool *pool)
 {
 	struct pool_known *known = pool_known(pool);
 	lock_take(&known->lock);
-	free(known->facts);
-	free(known->notes);
-	known->facts = NULL;
-	known->count = 0;
-	known->notes = NULL;
+	for (size_t i = 0; i < POOL_BACKENDS; i++)
+		known_backend_fini(&known->backends[i]);
+	known->lacks[0] = '\0';
 	forget_remotes(known);
 	lock_release(&known->lock);
 }

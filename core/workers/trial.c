@@ -63,11 +63,26 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 	return 0;
 }
 
+static bool judge_lives(const struct trial *t)
+{
+	return t->judge_generation == pool_generation(t->judge) && pool_is_alive(t->judge);
+}
+
+/* A request to the judge's process. Whatever ends it, a baseline on other values perhaps, is no evidence against what is judged. */
+static int ask_judge(struct pool_worker *judge, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer,
+		     struct err *e)
+{
+	int rc = pool_ask(judge, type, request, timeout_ns, ret_answer, e);
+	if (rc == -ERR_CRASH || rc == -ERR_TIMEOUT || rc == -ERR_NOT_FOUND)
+		return err_set(e, ERR_IO, "the process that judges: %s", e->text);
+	return rc;
+}
+
 /* The judge gives the buffers up first: they are the worker's. */
 static void release_adopted(struct trial *t)
 {
 	struct err ignored = ERR_INIT;
-	if (t->judge && t->judge_generation == pool_generation(t->judge) && pool_is_alive(t->judge))
+	if (t->judge && judge_lives(t))
 		pool_ask(t->judge, WIRE_RELEASE, &(struct wire_release){ .run = t->adopted }, EVAL_PREPARE_NS, NULL, &ignored);
 	t->judge = NULL;
 }
@@ -81,7 +96,7 @@ int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e)
 	if (rc < 0)
 		return rc;
 	struct wire_adopt adopt = { .at = shared.at, .count = shared.count, .plan = t->variant->plan };
-	rc = pool_ask(judge, WIRE_ADOPT, &adopt, EVAL_PREPARE_NS, &prepared, e);
+	rc = ask_judge(judge, WIRE_ADOPT, &adopt, EVAL_PREPARE_NS, &prepared, e);
 	wire_shared_fini(&shared);
 	if (rc < 0)
 		return rc;
@@ -120,13 +135,13 @@ static int execute_apart(struct trial *t, const struct wire_execute *whole, int6
 	part.keep = whole->keep | WIRE_RESIDENT | WIRE_SET_UP;
 	launch.keep = WIRE_LAUNCH;
 	if (!looks)
-		rc = pool_ask(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, &ignored, e);
+		rc = ask_judge(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, &ignored, e);
 	if (rc == 0 && !looks)
 		rc = ask(t, WIRE_EXECUTE, &launch, timeout_ns, ret, e);
 	part.keep = WIRE_RESIDENT | WIRE_EXAMINE;
 	uint64_t ns = ret->device_ns;
 	if (rc == 0)
-		rc = pool_ask(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, ret, e);
+		rc = ask_judge(t->judge, WIRE_EXECUTE, &part, EVAL_COMPARE_NS, ret, e);
 	ret->device_ns = ns;
 	return rc;
 }
@@ -144,7 +159,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	struct wire_executed executed = { 0 };
 	if (!(input->keep & WIRE_LOOK))
 		t->left_count = 0;
-	int rc = t->judge && t->rotated ? trial_adopt(t, t->judge, e) : 0;
+	int rc = t->judge && (t->rotated || !judge_lives(t)) ? trial_adopt(t, t->judge, e) : 0;
 	if (rc < 0)
 		return rc;
 	rc = t->judge ? execute_apart(t, &request, timeout_ns, &executed, e)
@@ -235,7 +250,7 @@ int trial_compare(struct trial *t, uint32_t k, const struct trial_expected *want
 					.judgement = want->judgement };
 	snprintf(request.reference_hash, sizeof request.reference_hash, "%s", want->hash);
 	if (t->judge)
-		return pool_ask(t->judge, WIRE_COMPARE, &request, EVAL_COMPARE_NS, ret_compared, e);
+		return ask_judge(t->judge, WIRE_COMPARE, &request, EVAL_COMPARE_NS, ret_compared, e);
 	/* The hash first: the worker keeps references, and most often has this one. */
 	for (int with_bytes = 0; with_bytes < 2; with_bytes++) {
 		struct buf body = BUF_INIT;

@@ -1,4 +1,5 @@
-/* core/jobs/optimizer_step: what was timed elsewhere is taken by the next job, unless that one is cancelled first. */
+/* core/jobs/optimizer_step: what was timed elsewhere is taken by the next job, unless that one is cancelled first. A search that goes on
+ * does not end of what the machine did to an earlier try. */
 #include "core/jobs/optimizer.h"
 
 #include "base/mem.h"
@@ -12,6 +13,33 @@ static void reload(struct optimizer *o)
 	struct err e = ERR_INIT;
 	decision_list_fini(&o->decisions);
 	is_int(decision_list(o->job->db, "jsearch", &o->decisions, &e), 0, "decisions are read%s", e.text);
+}
+
+static void begun_anew(struct fixture *f)
+{
+	struct err e = ERR_INIT, lost = ERR_INIT;
+	struct optimizer_request q = { .subject = { .device = (char *)"hlsl:0" } };
+	struct engine_job job = { .id = "jsearch", .db = f->db };
+	struct optimizer o = { .job = &job, .q = &q };
+	struct decision d;
+	char *id = NULL;
+	job_create(f->db, "tune", "{}", &id, &e);
+	job_start(f->db, id, &e);
+	err_set(&lost, ERR_IO, "the worker was killed");
+	is_int(job_fail(f->db, id, &lost, NULL, &e), 0, "a tune fails for the machine's sake%s", e.text);
+	decision_init(&d);
+	d.search = mem_str("jsearch");
+	d.seq = 2;
+	d.policy = mem_str("greedy");
+	d.checkpoint = fixture_checkpoint(f, "other", 0);
+	d.reason = mem_str("the search goes on");
+	d.tune_job = mem_str(id);
+	decision_add(f->db, &d, &e);
+	cancel_ask(&job.cancel); /* it begins, and does not run */
+	is_int(optimizer_step(&o, &d, &e), -ERR_CANCELLED, "the step is not answered with the old failure (%s)", e.text);
+	ok(d.tune_job && strcmp(d.tune_job, id) != 0, "but with another tune");
+	decision_fini(&d);
+	free(id);
 }
 
 int main(void)
@@ -51,6 +79,7 @@ int main(void)
 	is_str(decision_outcomes[o.decisions.at[0].outcome], "measured", "and takes the result");
 	decision_list_fini(&o.decisions);
 	free(tune);
+	begun_anew(&f);
 	fixture_fini(&f);
 	return tap_done();
 }
