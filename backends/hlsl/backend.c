@@ -409,8 +409,8 @@ static void record_restore(struct backend_run *r, unsigned set)
 	hlsl_device_barrier(d);
 }
 
-/* Nothing that an earlier execution computed is left. */
-static void record_reset(struct backend_run *r, unsigned set)
+/* Nothing that an earlier execution computed is left in a set's outputs and scratch. */
+static void record_poison(struct backend_run *r, unsigned set)
 {
 	struct backend_device *d = r->device;
 	for (size_t i = 0; i < r->plan->buffer_count; i++) {
@@ -430,8 +430,14 @@ static void record_reset(struct backend_run *r, unsigned set)
 			d->vk.CmdCopyBuffer(d->commands, buffer, buffer, 1, &tail);
 		}
 	}
+}
+
+/* Nor in shared memory. What is last is also what precedes an execution that is not reset. */
+static void record_reset(struct backend_run *r, unsigned set)
+{
 	if (r->shares)
-		hlsl_scrub_record(d, BACKEND_SCRUB_TIMED);
+		hlsl_scrub_record(r->device, BACKEND_SCRUB_TIMED);
+	record_poison(r, set);
 	record_restore(r, set);
 }
 
@@ -454,6 +460,9 @@ static void record_before(struct backend_run *r, enum wire_cache cache, uint32_t
 	case WIRE_UNRESET:
 		record_restore(r, r->used);
 		record_ops(r, r->used);
+		/* Threads that sleep meanwhile, and caches, move short times: so another set is reset in place of this one. */
+		if (r->set_count > 1)
+			record_poison(r, (r->used + 1) % r->set_count);
 		record_restore(r, r->used);
 		break;
 	case WIRE_COLD:
