@@ -111,8 +111,8 @@ static int fail(struct gpu_compilation *c, struct err *e)
 	int rc;
 
 	if (a->result == GPU_RTC_NO_MEMORY || a->result == GPU_RTC_NO_PROGRAM || a->result == GPU_RTC_NO_BUILTINS)
-		return err_set(e, ERR_IO, "the CUDA compiler (NVRTC %d.%d) cannot work here: result %d: %.1000s", nvrtc->version_major,
-			       nvrtc->version_minor, a->result, a->log);
+		return err_set(e, ERR_IO, "the CUDA compiler (NVRTC %d.%d) cannot work here: result %d: %.1000s",
+			       nvrtc->version_major, nvrtc->version_minor, a->result, a->log);
 	if (a->result == GPU_RTC_INVALID_OPTION)
 		return fail_option(nvrtc, c->request->arch, a->log, e);
 	if (shared && sscanf(shared, "uses too much shared data (%x bytes, %x max", &asked, &allowed) == 2)

@@ -68,8 +68,8 @@ static int begin_child(struct optimizer *o, struct decision *d, struct child c, 
 static int run_child(struct optimizer *o, struct decision *d, struct child c, json_t *take_request, void *result, struct err *e)
 {
 	struct job row;
-	/* One that somebody cancelled is begun anew, and so is one whose failure says nothing of its code: a search that goes on would
-	 * end of it again. */
+	/* One that somebody cancelled is begun anew, and so is one whose failure says nothing of its code: a search that goes on
+	 * would end of it again. */
 	if (*c.io_job && job_get(o->job->db, *c.io_job, &row, e) == 0) {
 		const char *code = row.error_code ? row.error_code : "";
 		bool passing = d->kind == DECISION_MEASURE || strcmp(code, err_code_name(ERR_IO)) == 0 ||

@@ -3,9 +3,10 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -31,7 +32,6 @@ enum { OUTPUT_MAX = 64 << 20, LOOK_MS = 100 };
 #define END_NS (30 * CLOCK_S)
 #define PAUSE_NS (CLOCK_MS / 4)
 #define PAUSE_MOST_NS (16 * CLOCK_MS)
-enum { STUCK_MAX = 64 };
 
 /* --- environment ---------------------------------------------------------------------------------------------------------- */
 
@@ -228,18 +228,23 @@ bool child_has_ended(pid_t pid)
 	return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/* Children that did not end: a broken driver can hold a process in the kernel. They are collected when another child ends. */
-static _Atomic pid_t stuck[STUCK_MAX];
-
-static void collect_stuck(pid_t add)
+static void *reap(void *arg)
 {
-	for (size_t i = 0; i < STUCK_MAX; i++) {
-		pid_t none = 0, pid = atomic_exchange(&stuck[i], 0);
-		if (pid > 0 && waitpid(pid, NULL, WNOHANG) == 0)
-			atomic_compare_exchange_strong(&stuck[i], &none, pid);
-		else if (add > 0 && atomic_compare_exchange_strong(&stuck[i], &none, add))
-			add = 0;
-	}
+	while (waitpid((pid_t)(intptr_t)arg, NULL, 0) < 0 && errno == EINTR)
+		;
+	return NULL;
+}
+
+/* A broken driver can hold a process in the kernel; a thread waits for it. */
+static void leave(pid_t pid)
+{
+	pthread_attr_t detached;
+	pthread_t thread;
+	log_error("process %d was killed and does not end: a driver or a file system holds it", (int)pid);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_create(&thread, &detached, reap, (void *)(intptr_t)pid);
+	pthread_attr_destroy(&detached);
 }
 
 int child_end(pid_t pid)
@@ -254,10 +259,9 @@ int child_end(pid_t pid)
 		pause = pause < PAUSE_MOST_NS ? 2 * pause : pause;
 	}
 	if (ended == 0) {
-		log_error("process %d was killed and does not end: a driver or a file system holds it", (int)pid);
+		leave(pid);
 		status = SIGKILL; /* as wait would say */
 	}
-	collect_stuck(ended == 0 ? pid : 0);
 	return status;
 }
 

@@ -603,70 +603,56 @@ static void fails(const char *what, struct backend_device *d, struct plan *take_
 	ok(run == NULL, "%s: no run is returned", what);
 	clean(what);
 	plan_free(take_plan);
+	*d = new_device();
 }
 
 static void failures(const struct buf *im)
 {
 	struct backend_device d = new_device();
 	struct buf garbage = { .data = (char *)"garbage", .len = 7 };
-	struct plan *p = new_plan();
+	const uint64_t large = UINT64_C(1) << 40;
+	struct plan *p;
 
-	p->buffers[1].bytes = UINT64_C(1) << 40;
-	fails("more than the memory", &d, p, im, ERR_PRUNED, "1000 of 2000 bytes are free");
-	p = new_plan();
-	p->buffers[1].bytes = UINT64_C(1) << 40;
+	fails("more than the memory", &d, (p = new_plan(), p->buffers[1].bytes = large, p), im, ERR_PRUNED,
+	      "1000 of 2000 bytes are free");
 	fake.total = (size_t)1 << 41;
-	fails("more than is left of the memory", &d, p, im, ERR_BUSY, "bytes are free");
-	fake.total = 0;
+	fails("more than is left of the memory", &d, (p = new_plan(), p->buffers[1].bytes = large, p), im, ERR_BUSY,
+	      "bytes are free");
 	fails("not a binary", &d, new_plan(), &garbage, ERR_INTERNAL, "not a CUDA image");
-	d = new_device();
 	fake.fail_load = GPU_NO_BINARY;
 	fails("another architecture", &d, new_plan(), im, ERR_INPUT, "another architecture");
-	d = new_device();
 	fake.fail_load = GPU_ECC_UNCORRECTABLE;
 	fails("broken memory", &d, new_plan(), im, ERR_IO, "is in trouble: 214");
-	d = new_device();
 	fake.fail_load = GPU_OUT_OF_MEMORY;
 	fake.left = 100;
 	fails("a device that is full", &d, new_plan(), im, ERR_BUSY, "hardly any memory left");
-	d = new_device();
 	fake.fail_launch = GPU_OUT_OF_RESOURCES;
 	fails("too many resources", &d, new_plan(), im, ERR_PRUNED, "recording operation 3, kernel kern");
-	d = new_device();
 	fake.fail_launch = GPU_INVALID_VALUE;
 	fails("anything else", &d, new_plan(), im, ERR_INTERNAL, "FAKE");
-	d = new_device();
 	fake.fail_wait = GPU_ILLEGAL_ADDRESS; /* of an earlier run */
 	fails("a fault", &d, new_plan(), im, ERR_CRASH, "device fault 700");
-	d = new_device();
-	p = new_plan();
-	p->maps[0].box[0] = 512;
-	fails("a tensor map", &d, p, im, ERR_PRUNED, "box 512×2");
-	d = new_device();
+	fails("a tensor map", &d, (p = new_plan(), p->maps[0].box[0] = 512, p), im, ERR_PRUNED, "box 512×2");
 	d.tensor_maps = false;
 	fails("no tensor maps", &d, new_plan(), im, ERR_UNSUPPORTED, "compute capability 9.0");
-	d = new_device();
-	p = new_plan();
-	p->ops[2].launch.cooperative = true;
-	fails("a cooperative grid", &d, p, im, ERR_PRUNED, "12 blocks was asked for, and the device holds 10");
-	d = new_device();
-	p = new_plan();
-	p->ops[2].launch.cluster[0] = 2;
+	fails("a cooperative grid", &d, (p = new_plan(), p->ops[2].launch.cooperative = true, p), im, ERR_PRUNED,
+	      "12 blocks was asked for, and the device holds 10");
 	fake.clusters = 0;
-	fails("no room for a cluster", &d, p, im, ERR_PRUNED, "no cluster of 2 blocks");
-	d = new_device();
-	p = new_plan();
-	p->ops[2].launch.grid[0] = 3;
-	fails("a fixed cluster", &d, p, im, ERR_PRUNED, "clusters of 2 do not divide");
-	d = new_device();
-	p = new_plan();
-	p->ops[3].launch.block[0] = 65;
-	fails("launch bounds", &d, p, im, ERR_PRUNED, "asks for 130 threads per block, but its __launch_bounds__ allow 128");
+	fails("no room for a cluster", &d, (p = new_plan(), p->ops[2].launch.cluster[0] = 2, p), im, ERR_PRUNED,
+	      "no cluster of 2 blocks");
+	fails("a fixed cluster", &d, (p = new_plan(), p->ops[2].launch.grid[0] = 3, p), im, ERR_PRUNED,
+	      "clusters of 2 do not divide");
+	fails("launch bounds", &d, (p = new_plan(), p->ops[3].launch.block[0] = 65, p), im, ERR_PRUNED,
+	      "asks for 130 threads per block, but its __launch_bounds__ allow 128");
 }
 
 static void faults(const struct buf *im)
 {
-	static const gpu_result sticky[] = { 700, 702, 710, 714, 715, 716, 717, 718, 719, 721 };
+	static const struct { gpu_result code; enum err_code want; } ends[] = {
+		{ 701, ERR_PRUNED }, { 214, ERR_IO }, { 999, ERR_IO }, { 400, ERR_INTERNAL }, /* then the kernel's faults */
+		{ 700, ERR_CRASH }, { 702, ERR_CRASH }, { 710, ERR_CRASH }, { 714, ERR_CRASH }, { 715, ERR_CRASH },
+		{ 716, ERR_CRASH }, { 717, ERR_CRASH }, { 718, ERR_CRASH }, { 719, ERR_CRASH }, { 721, ERR_CRASH },
+	};
 	struct backend_device d = new_device();
 	struct plan *p = new_plan();
 	struct backend_run *run = NULL;
@@ -675,22 +661,14 @@ static void faults(const struct buf *im)
 	char byte;
 
 	is_int(backend_cuda.prepare(&d, im->data, im->len, p, &run, &e), 0, "prepare a plan that faults (%s)", e.text);
-	for (size_t i = 0; i < MEM_COUNT(sticky); i++) {
-		fake.fail_wait = sticky[i];
-		is_int(backend_cuda.execute(run, 1, WIRE_WARM, &ns, &e), -ERR_CRASH, "%d is a crash", sticky[i]);
+	for (size_t i = 0; i < MEM_COUNT(ends); i++) {
+		fake.fail_wait = ends[i].code;
+		is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -(int)ends[i].want, "%d: %s", ends[i].code,
+		       err_code_name(ends[i].want));
 	}
 	is_int(backend_cuda.read(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a read after the fault is a crash");
 	is_int(backend_cuda.write(run, 0, 0, &byte, 1, &e), -ERR_CRASH, "a write after the fault is a crash");
 	is_int(ns, 77, "a crash gives no time");
-	fake.fail_wait = GPU_OUT_OF_RESOURCES;
-	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_PRUNED, "701 is a limit");
-	static const gpu_result troubles[] = { 214, 999 };
-	for (size_t i = 0; i < MEM_COUNT(troubles); i++) {
-		fake.fail_wait = troubles[i];
-		is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_IO, "%d is not the kernel's fault", troubles[i]);
-	}
-	fake.fail_wait = 400;
-	is_int(backend_cuda.execute(run, 1, WIRE_COLD, &ns, &e), -ERR_INTERNAL, "400 is an internal error");
 	backend_cuda.release(run);
 	d.api.memory_free(d.flush);
 	clean("after faults");

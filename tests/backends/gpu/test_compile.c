@@ -61,7 +61,8 @@ static void includes(void)
 	ok(own != NULL, "the regions follow");
 	char *head = mem_strn(buf_text(&out), own ? (size_t)(own - buf_text(&out)) : 0);
 	is_str(head,
-	       "#line 3 \"device\"\n # include <b.h> // c\n#line 4 \"device\"\n#include <d.h>\n#line 1 \"parameters\"\n#define T 4\n",
+	       "#line 3 \"device\"\n # include <b.h> // c\n#line 4 \"device\"\n#include <d.h>\n"
+	       "#line 1 \"parameters\"\n#define T 4\n",
 	       "the headers at the head of a region come before the parameters, others do not");
 	free(head);
 	buf_fini(&out);

@@ -1,5 +1,5 @@
-/* core/jobs/optimizer_step: what was timed elsewhere is taken by the next job, unless that one is cancelled first. A search that goes on
- * does not end of what the machine did to an earlier try. */
+/* core/jobs/optimizer_step: what was timed elsewhere is taken by the next job, unless that one is cancelled first. A search that
+ * goes on does not end of what the machine did to an earlier try. */
 #include "core/jobs/optimizer.h"
 
 #include "base/mem.h"
