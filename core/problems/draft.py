@@ -512,7 +512,7 @@ def note_losses(d):
                                 and x.kind == "name"]
 
     def lost(i, what):
-        d.notes.append(f"line {s.line(i)}: not in the draft: {what}")
+        d.notes.append(f"{s.place(i)}: not in the draft: {what}")
 
     for i in range(1, len(t)):
         if t[i].text != "<<<":
@@ -540,7 +540,7 @@ def note_losses(d):
         if x.kind != "name" or t[i + 1].text not in ("(", "::", "<") or before == "::":
             continue
         if re.match("atomic.", x.text):
-            d.notes.append(f"line {s.line(i)}: {x.text} adds to memory: results may depend on the order, and its array needs its starting "
+            d.notes.append(f"{s.place(i)}: {x.text} adds to memory: results may depend on the order, and its array needs its starting "
                            "values (= zeros)")
         what = next((what for pattern, what in CALLS if pattern.fullmatch(x.text)), None)
         if what and before != ".":

@@ -223,11 +223,17 @@ class Source:
         self.undefined = set(re.findall(r"\w+", " ".join(text for _, text in self.device), re.A)) - declared - {
             *self.variables, *self.formulas, *(p.name for k in self.kernels for p in k.params)}
 
-    def line(self, token):
-        return self.text.count("\n", 0, self.t[token].at) + 1
+    def place(self, token):
+        """"line 12" of the file, or "sizes.h, line 3" of one that it includes: `#line` says where that begins and ends."""
+        at, begin, number, name = self.t[token].at, 0, 1, ""
+        for x in self.t[:token]:
+            m = re.match(r'#[ \t]*line[ \t]+(\d+)(?:[ \t]+"(.*)")?', x.text) if x.kind == "directive" else None
+            if m:
+                begin, number, name = x.at + len(x.text) + 1, int(m[1]), m[2] or ""
+        return f"{name}{', ' if name else ''}line {self.text.count(chr(10), begin, at) + number}"
 
     def refused(self, start, why):
-        return Refused(f"source: line {self.line(start)}: {why}")
+        return Refused(f"source: {self.place(start)}: {why}")
 
     # --- the items of a file: device code keeps macros, types, constants, device functions, and the toolkit's headers ---
 
@@ -266,6 +272,8 @@ class Source:
 
     def read_directive(self, i):
         text = self.t[i].text
+        if re.match(r"#[ \t]*(line|pragma[ \t]+once)\b", text):
+            return
         m = re.match(r"#[ \t]*define[ \t]+(\w+)(\([^()]*\))?(?=.)", text, re.S | re.A)
         if "include" not in text or DEVICE_HEADERS.search(text):
             self.keep(i, i + 1, m and m[1])
@@ -383,7 +391,7 @@ class Source:
                 arg = args[k] if k < len(args) else tokens_of(default, t[i].at)
                 value = self.whole(arg)
                 if value is None and not self.type_of(arg) and texts(arg) not in (["true"], ["false"]):
-                    raise self.refused(start, f"a kernel is a template, and line {self.line(i)} does not say its {given}: write the "
+                    raise self.refused(start, f"a kernel is a template, and {self.place(i)} does not say its {given}: write the "
                                               "instance to tune as a plain kernel")
                 meaning[given.split()[-1]] = " ".join(texts(arg)) if value is None else str(value)
             self.templates[i] = "_".join([name] + [re.sub(r"\W+", "_", v) for v in meaning.values()])

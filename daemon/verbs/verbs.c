@@ -356,6 +356,64 @@ static void print_list(const char *what, const char *path, const json_t *list)
 	}
 }
 
+/* A file with what it includes by names in quotes, as far as that is found beside the file that names it, each once. `#line` says
+ * where the parts begin; the name of the first file is "". */
+struct whole {
+	struct buf text;
+	char **seen;
+	size_t seen_count;
+};
+
+static bool is_seen(const struct whole *w, const char *path)
+{
+	for (size_t i = 0; i < w->seen_count; i++)
+		if (strcmp(w->seen[i], path) == 0)
+			return true;
+	return false;
+}
+
+static void add_file(struct whole *w, const char *path, const char *name, const char *text)
+{
+	unsigned number = 1;
+	for (size_t len; *text; text += len + (text[len] == '\n'), number++) {
+		len = strcspn(text, "\n");
+		char *line = mem_strn(text, len), *given = MEM_NEW_N(char, len + 1), *real = NULL, *part = NULL;
+		const char *slash = strrchr(path, '/');
+		struct err ignored = ERR_INIT;
+		if (sscanf(line, " # include \"%[^\"]", given) == 1) {
+			char *beside = mem_fmt("%.*s%s", slash && *given != '/' ? (int)(slash - path) + 1 : 0, path, given);
+			real = realpath(beside, NULL);
+			free(beside);
+		}
+		if (real && (is_seen(w, real) || run_setup_read(real, &part, &ignored) == 0)) {
+			if (part) {
+				*MEM_PUSH(w->seen, w->seen_count) = mem_str(real);
+				buf_addf(&w->text, "#line 1 \"%s\"\n", given);
+				add_file(w, real, given, part);
+			}
+			buf_addf(&w->text, "\n#line %u \"%s\"\n", number + 1, name);
+		} else {
+			buf_addf(&w->text, "%s\n", line);
+		}
+		free(part);
+		free(real);
+		free(given);
+		free(line);
+	}
+}
+
+/* In place of the file's own text. */
+static void add_includes(const char *path, json_t *arguments)
+{
+	struct whole w = { .text = BUF_INIT };
+	const char *text = json_string_value(json_object_get(arguments, "source"));
+	add_file(&w, path, "", text ? text : "");
+	if (w.seen_count)
+		json_object_set_new(arguments, "source", json_string(buf_text(&w.text)));
+	mem_free_texts(w.seen, w.seen_count);
+	buf_fini(&w.text);
+}
+
 static int draft_run(const struct verb_line *line, const struct verb_call *call)
 {
 	const char *path = line->words[0], *declared;
@@ -369,6 +427,7 @@ static int draft_run(const struct verb_line *line, const struct verb_call *call)
 		json_decref(lines);
 		return verb_fail(line, &e);
 	}
+	add_includes(path, arguments);
 	for (size_t i = 0; (declared = verb_get_nth(line, "declare", i)) != NULL; i++)
 		json_array_append_new(lines, json_string(declared));
 	json_object_set_new(arguments, "declared", lines);

@@ -26,6 +26,25 @@ answer() # makes the model's answer of the lines on stdin
 	printf '```\n'
 }
 
+mkdir "$T/inc"
+printf '#pragma once\n#define N 4096\n#define BLOCK 256\n#include "helper.h"\n' >"$T/inc/sizes.h"
+printf '__device__ float twice(float x)\n{\n\treturn 2 * x;\n}\n' >"$T/inc/helper.h"
+cat >"$T/scale.cu" <<'CU'
+#include "inc/sizes.h"
+#include "inc/helper.h"
+#include "missing.h"
+__global__ void scale(const float *x, float *y) { y[blockIdx.x * BLOCK + threadIdx.x] = twice(x[threadIdx.x]); }
+int main()
+{
+	float *x, *y;
+	cudaMalloc(&x, N * sizeof(float));
+	cudaMalloc(&y, N * sizeof(float));
+	for (int k = 0; k < 3; k++) scale<<<N / BLOCK, BLOCK>>>(x, y);
+}
+CU
+timeout 120 "$peakd" draft "$T/scale.cu" --db "$db" >"$T/out" 2>"$T/err"
+is "$? $(grep -c twice "$T/out") $(grep -c '  BLOCK: {256}' "$T/out")" "0 2 1" "draft reads the files beside the file, each once" "$(cat "$T/err" "$T/out")"
+has "$(cat "$T/err")" "scale.cu:10: not in the draft: the loop" "and counts the lines of each file"
 timeout 120 "$peakd" draft "$file" --db "$db" >"$T/out" 2>"$T/err"
 is "$? $(wc -c <"$T/out")" "1 0" "a file that hides its sizes gives no context and exit status 1"
 has "$(cat "$T/err")" "question: x: how many elements" "draft asks for the extents of an array that the file does not allocate"
