@@ -39,6 +39,7 @@ struct backend_device {
 		gpu_library module;
 		gpu_function function; /* NULL: there is none */
 		uint32_t bytes;        /* of shared memory that a block can have */
+		bool tried;            /* no second time */
 	} scrub;                  /* overwrites shared memory (scrub.c) */
 	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.c); else NULL */
 	struct gpu_judge *judge;  /* CUDA: kernels that fill and compare; NULL until loaded */

@@ -16,7 +16,7 @@ void gpu_scrub_prepare(struct backend_device *d)
 	struct device_scrub *s = &d->scrub;
 	gpu_result result;
 
-	if (s->function || strcmp(d->facts.backend, "cuda") != 0)
+	if (s->tried || strcmp(d->facts.backend, "cuda") != 0)
 		return;
 	s->bytes = d->facts.shared_optin / 4 * 4;
 	result = d->api.module_load(&s->module, embedded_file("backends/gpu/scrub.ptx"));
@@ -26,6 +26,7 @@ void gpu_scrub_prepare(struct backend_device *d)
 		result = d->api.function_set(s->function, MAX_DYNAMIC_SHARED, (int)s->bytes);
 	if (result != GPU_SUCCESS)
 		gpu_scrub_free(d);
+	s->tried = result != GPU_OUT_OF_MEMORY;
 }
 
 void gpu_scrub_free(struct backend_device *d)

@@ -62,7 +62,7 @@ export PEAKD_MODEL="openai:http://127.0.0.1:$(cat "$T/port")/v1?model=fake&retri
 
 bench() # bench FOLDER OPTIONS
 {
-	timeout 280 "$peakd" bench "$@" --backend hlsl --device "$device" --samples 2 --tune 1 --calls 4 --policy beam \
+	timeout "$limit" "$peakd" bench "$@" --backend hlsl --device "$device" --samples 2 --tune 1 --calls 4 --policy beam \
 		--db "$db" --json "$T/out.json" --html "$T/out.html" --svg "$T/out.svg" >"$T/out" 2>"$T/err"
 }
 figure() # figure PROBLEM FILTER

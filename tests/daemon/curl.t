@@ -12,7 +12,7 @@ awk '/^```sh$/ { on = 1; next } /^```$/ { on = 0 } on' docs/curl.md |
 		s|^url=.*|until url=\$(grep -o 'http://[0-9.:]*' '$T/err'); do sleep 0.1; done|" >"$T/page.sh"
 is "$(grep -c -e '--listen 127.0.0.1:0 ' -e "^until url=" "$T/page.sh") $(grep -c 7325 "$T/page.sh")" "2 0" \
 	"the page names its address in two places, and nowhere else"
-(cd "$root" && timeout 250 bash -eu "$T/page.sh") >"$T/out" 2>"$T/err"
+(cd "$root" && timeout "$limit" bash -eu "$T/page.sh") >"$T/out" 2>"$T/err"
 is $? 0 "the page's commands succeed"
 out=$(cat "$T/out")
 has "$out" "transform_submit" "tools/list shows the tools"

@@ -10,6 +10,7 @@ export PEAKD_LOCK_SPACE="${T##*/}"
 unset PEAKD_DB PEAKD_MODEL
 mkdir -m 700 "$T/run" "$T/data" "$T/cache" "$T/tmp"
 count=0
+limit=$((${TEST_SECONDS:-600} - 20)) # seconds, for a command that takes most of a file's time
 
 # Prints the process id of the daemon that holds a database, or nothing.
 holder()

@@ -85,19 +85,21 @@ wait "$daemon"
 # --- a fault in a worker
 "$peakd" workflow create "$T/scale.peak.md" scale --db "$T/crash.db" >"$T/out" 2>&1
 is $? 0 "a workflow is created" "$(cat "$T/out")"
+"$peakd" devices --db "$T/crash.db" >"$T/out" 2>&1 # else the worker that looks for them is faulted
+ticks=5 killed=0
 is_kept() # faults the workers until a job has written down the crash of a kernel
 {
 	"$peakd" tune scale --db "$T/crash.db" >"$T/out" 2>&1 &
 	client=$!
 	while ! gone "$client"; do
 		for worker in $(pgrep -P "$(holder "$T/crash.db")"); do
-			[ $(($(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null | cut -d' ' -f12) + 0)) -gt ${ticks:=5} ] &&
-				kill -SEGV "$worker"
+			[ $(($(sed 's/.*) //' "/proc/$worker/stat" 2>/dev/null | cut -d' ' -f12) + 0)) -gt $ticks ] &&
+				kill -SEGV "$worker" && killed=5
 		done
 		sleep 0.05
 	done
 	wait "$client"
-	ticks=$((ticks + 5))
+	ticks=$((ticks + killed)) killed=0
 	[ "$(sqlite3 "$T/crash.db" "SELECT count(*) FROM fact WHERE key = 'last_crash'")" = 1 ]
 }
 wait_for 60 is_kept

@@ -8,7 +8,7 @@ export PEAKD_HIP_RUNTIME="${BUILD:-$root/build}/tests/backends/hip/emulated.so"
 if [ ! -d "$root/examples/recordings/$sequence" ] || ! /sbin/ldconfig -p | grep -q libamdhip64; then
 	skip_rest 3 "$sequence needs its recordings in examples/recordings/, and libamdhip64-5 with libamd-comgr2"
 fi
-timeout 290 "$peakd" run "$root/examples/matmul-${sequence#mi200-}-gfx90a.peak.md" --db "$T/a.db" --device hip:0 \
+timeout "$limit" "$peakd" run "$root/examples/matmul-${sequence#mi200-}-gfx90a.peak.md" --db "$T/a.db" --device hip:0 \
 	--sequence "$sequence" \
 	--model "replay:$sequence" --samples 2 --json "$T/rows.json" >"$T/out" 2>"$T/err"
 is $? 0 "every step of the sequence is validated" "$(cat "$T/err")"

@@ -33,6 +33,8 @@ while [ "$(job_state "$id")" = RUNNING ] && [ $rounds -lt 100 ]; do
 	rounds=$((rounds + 1))
 	"$peakd" validate slow --samples 1 --device "$device" --db "$db" >>"$T/out" 2>&1 || failed=$((failed + 1))
 done
+is_over() { case $(job_state "$id") in RUNNING | COMPLETING) return 1 ;; esac; }
+wait_for 60 is_over
 is "$(job_state "$id")" TIMEOUT "Slurm ended the job whose time was over"
 is "$failed of $rounds" "0 of $rounds" "kernels were validated across the end of their job's time" "$(cat "$T/out" "$db.log")"
 "$peakd" validate slow --samples 1 --device "$device" --db "$db" >"$T/out" 2>&1

@@ -38,7 +38,8 @@ writers = [threading.Thread(target=write, args=(kind,)) for kind in ("tag", "bra
 for w in writers: w.start()
 shadow, head, pieces = open(folder + "/restored.db-wal", "wb"), None, 0
 with open(db, "rb") as f: snapshot = f.read() # pages may be written back meanwhile: the log has them all
-while len(acknowledged) < 300 and not broken:
+sure = 0
+while (len(acknowledged) < 300 or sure <= 100) and not broken:
     sure = len(acknowledged)
     with open(db + "-wal", "rb") as f:
         start = f.read(32)

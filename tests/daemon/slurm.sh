@@ -105,7 +105,7 @@ beside() # beside COMMAND VERB…
 {
 	event=$1
 	shift
-	timeout 120 "$peakd" "$@" --db "$db" >"$T/out" 2>&1 &
+	timeout 250 "$peakd" "$@" --db "$db" >"$T/out" 2>&1 &
 	verb=$!
 	while kill -0 $verb 2>/dev/null; do
 		$event >/dev/null 2>&1

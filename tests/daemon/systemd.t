@@ -111,11 +111,13 @@ is $? 0 "both daemons end with status 0" "$(cat "$T/lent.err")"
 # A daemon with a /tmp of its own, and somebody else's database.
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 	outside=$(mktemp -d /var/tmp/peakd-t.XXXXXX) # a private /tmp hides $T
+	cp "$peakd" "$outside/peakd"
 	XDG_RUNTIME_DIR=/nowhere unshare -m sh \
-		-c "mount -t tmpfs tmpfs /tmp && exec '$peakd' serve --listen none --db '$outside/private.db'" \
+		-c "mount -t tmpfs tmpfs /tmp && exec '$outside/peakd' serve --listen none --db '$outside/private.db'" \
 		2>"$T/private.err" &
 	private=$!
 	wait_for 60 grep -q serving "$T/private.err"
+	is $? 0 "the daemon with a private /tmp serves" "$(cat "$T/private.err")"
 	begin=$(now_ms)
 	timeout 100 "$peakd" jobs --db "$outside/private.db" >"$T/out" 2>&1
 	is $? 0 "a verb reaches a daemon whose /tmp is private" "$(cat "$T/out" "$T/private.err")"

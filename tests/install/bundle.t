@@ -18,7 +18,8 @@ is "$(find "$T/moved" -name 'libcuda*' -o -name 'libnvrtc*' -o -name 'libc.so*' 
 	"the bundle holds neither the vendor's libraries nor the C library"
 bare() # bare WORDS: with an almost empty environment, from another folder
 {
-	(cd / && env -i PATH=/usr/bin:/bin HOME="$T" TMPDIR="$T" XDG_RUNTIME_DIR="$T/run" timeout 120 "$T/moved/peakd" "$@")
+	(cd / && env -i PATH=/usr/bin:/bin HOME="$T" TMPDIR="$T" XDG_RUNTIME_DIR="$T/run" \
+		PEAKD_LOCK_SPACE="$PEAKD_LOCK_SPACE" timeout 250 "$T/moved/peakd" "$@")
 }
 has "$(bare version)" "peakd" "the moved bundle starts"
 ln -s "$T/moved/peakd" "$T/link"
@@ -26,7 +27,7 @@ has "$("$T/link" version)" "peakd" "the moved bundle starts through a symbolic l
 has "$(bare devices --db "$T/a.db")" "hlsl" "the moved bundle's workers start"
 if bare devices --db "$T/a.db" | grep -q hlsl:0; then
 	small_context >"$T/scale.peak.md"
-	bare run "$T/scale.peak.md" --device hlsl:0 --budget 2 --db "$T/b.db" >"$T/out" 2>&1
+	bare run "$T/scale.peak.md" --device hlsl:0 --budget 2 --samples 2 --db "$T/b.db" >"$T/out" 2>&1
 	is $? 0 "the moved bundle validates and tunes a kernel" "$(cat "$T/out")"
 else
 	skip 1 "no device runs HLSL here"

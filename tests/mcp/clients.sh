@@ -54,13 +54,16 @@ bridge() {
 		echo '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},' \
 			"\"clientInfo\":$me}}"
 		echo '{"jsonrpc":"2.0","method":"notifications/initialized"}'
-		sleep 2 # it connects by itself, and drops what comes before
+		said 1 # it connects by itself, and drops what comes before
 		echo '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Remote"}}}'
-		sleep 2
-	} | mcp-remote "$SERVER_URL" --allow-http
+		said 2
+	} | mcp-remote "$SERVER_URL" --allow-http | tee "$SERVER_DIR/bridged"
 }
-export -f bridge
-export SERVER_URL
+said() { # said ID: waits for the answer
+	for _ in $(seq 300); do grep -qs "\"id\":$1" "$SERVER_DIR/bridged" && return; sleep 0.2; done
+}
+export -f bridge said
+export SERVER_URL SERVER_DIR
 check "mcp-remote: calls a tool" 'Hello, Remote!' bash -c bridge
 sdk=$(timeout 120 node tests/mcp/sdk_clients.mjs "$NPM_DIR" "$SERVER_URL" "$SERVER") || status=1
 while read -r line; do

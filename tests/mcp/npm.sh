@@ -25,7 +25,7 @@ server_start() {
 	"$1" 0 <"$SERVER_DIR/in" >"$SERVER_DIR/url" 2>"$SERVER_DIR/err" &
 	SERVER_PID=$!
 	exec 9>"$SERVER_DIR/in"
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
+	for _ in $(seq 600); do
 		SERVER_URL=$(cat "$SERVER_DIR/url")
 		[ -n "$SERVER_URL" ] && return 0
 		sleep 0.1
