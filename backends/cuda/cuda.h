@@ -73,9 +73,20 @@ void cuda_diagnostic_clean(const char *log, const char *ptx, const struct wire_c
 /* --- object.c: reads what a compiled CUDA binary (a cubin) says about its kernels, without a driver or a GPU. Called by
  * compile.c, to report and check, and by backend.c. */
 
-/* ptx: what the binary was made from; variables that it only defines are not the module's state. NULL: all are. -ERR_INTERNAL when
- * the bytes are not a CUDA ELF image or contradict themselves. gpu_module_fini frees the result. */
+/* ptx: what the binary was made from; variables that code only reads are not the module's state. NULL: those that begin as zeros
+ * are. -ERR_INTERNAL when the bytes are not a CUDA ELF image or contradict themselves. gpu_module_fini frees the result. */
 int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_module *ret_module, struct err *e);
+
+/* --- variables.c: whether code can keep something in the module's variables. */
+
+struct cuda_variable {
+	const char *name; /* as PTX has it */
+	uint64_t bytes;
+};
+
+/* The first that code may write, or whose address it hands on to where nobody sees what becomes of it; NULL: they are all only
+ * read, if that. variables: sorted by name, at least one. */
+const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cuda_variable *variables, size_t count);
 
 /* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses
  * rounded down to 64 KiB, which a buffer's red zone makes legal. So all lanes of a warp meet at one sector that caches hold.

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
 
 enum {
@@ -204,21 +203,15 @@ static const char *const heap[] = { "malloc", "free", "__nv_aligned_device_mallo
 
 /* --- variables ------------------------------------------------------------------------------------------------------------ */
 
-struct variable {
-	const char *name;
-	uint64_t bytes;
-	unsigned seen; /* how often the PTX names it */
-};
-
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct variable *)a)->name, ((const struct variable *)b)->name);
+	return strcmp(((const struct cuda_variable *)a)->name, ((const struct cuda_variable *)b)->name);
 }
 
-/* The variables of a section, sorted. free() */
-static struct variable *variables_of(const struct image *im, size_t section, size_t *ret_count)
+/* The variables that begin as zeros, or with content, sorted. free() */
+static struct cuda_variable *variables_of(const struct image *im, size_t *ret_count)
 {
-	struct variable *all = NULL;
+	struct cuda_variable *all = NULL;
 	*ret_count = 0;
 	for (size_t i = 0; i < im->section_count; i++) {
 		const Elf64_Shdr *table = &im->sections[i];
@@ -226,8 +219,9 @@ static struct variable *variables_of(const struct image *im, size_t section, siz
 			Elf64_Sym symbol;
 			memcpy(&symbol, im->bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
 			const char *name = text_at(im, table->sh_link, symbol.st_name);
-			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx == section && name)
-				*MEM_PUSH(all, *ret_count) = (struct variable){ .name = name, .bytes = symbol.st_size };
+			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < im->section_count && name && *name &&
+			    strncmp(section_name(im, symbol.st_shndx), ".nv.global", strlen(".nv.global")) == 0)
+				*MEM_PUSH(all, *ret_count) = (struct cuda_variable){ .name = name, .bytes = symbol.st_size };
 		}
 	}
 	if (all)
@@ -235,46 +229,20 @@ static struct variable *variables_of(const struct image *im, size_t section, siz
 	return all;
 }
 
-static bool is_word(char c)
-{
-	return c == '_' || c == '$' || (c & 0x80) || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
-static void see(const char *ptx, struct variable *all, size_t count)
-{
-	struct buf word = BUF_INIT;
-	for (const char *at = ptx; *at;) {
-		size_t n = 0;
-		while (is_word(at[n]))
-			n++;
-		if (n > 0) {
-			buf_clear(&word);
-			buf_add(&word, at, n);
-			const struct variable key = { .name = buf_text(&word) };
-			struct variable *v = bsearch(&key, all, count, sizeof *all, by_name);
-			if (v)
-				v->seen++;
-		}
-		at += n ? n : 1;
-	}
-	buf_fini(&word);
-}
-
-/* How many of the section's bytes code can reach: those of variables that the PTX names again behind their definition. NVRTC keeps
- * all that a header of the toolkit defines (cooperative_groups.h: a thousand constants), also what no code uses. */
-static uint64_t bytes_in_use(const struct image *im, size_t section, const char *ptx)
+/* Constants are no state, however many: NVRTC keeps all that a header of the toolkit defines (cooperative_groups.h: a thousand),
+ * also what no code uses. */
+static void read_state(const struct image *im, const char *ptx, struct gpu_module *module)
 {
 	size_t count;
-	uint64_t bytes = 0, size = im->sections[section].sh_size;
-	struct variable *all = ptx ? variables_of(im, section, &count) : NULL;
-	if (all == NULL)
-		return size;
-	see(ptx, all, count);
-	for (size_t i = 0; i < count; i++)
-		if (all[i].seen != 1)
-			bytes += all[i].bytes ? all[i].bytes : 1;
+	struct cuda_variable *all = variables_of(im, &count);
+	const struct cuda_variable *kept = all ? cuda_variables_kept(ptx, all, count) : NULL;
+	if (all && !kept) {
+		module->tables = module->state = 0;
+	} else if (kept) {
+		module->state = kept->bytes ? kept->bytes : 1;
+		module->kept = mem_str(kept->name);
+	}
 	free(all);
-	return bytes < size ? bytes : size;
 }
 
 int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_module *ret_module, struct err *e)
@@ -288,11 +256,8 @@ int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_
 		return rc;
 	for (size_t i = 0; i < im.section_count; i++) {
 		const Elf64_Shdr *table = &sections[i];
-		if (strcmp(section_name(&im, i), ".nv.global") == 0) {
-			uint64_t used = bytes_in_use(&im, i, ptx);
-			module.state += used;
-			module.tables += table->sh_size - used;
-		}
+		if (strcmp(section_name(&im, i), ".nv.global") == 0)
+			module.state += table->sh_size;
 		if (strcmp(section_name(&im, i), ".nv.global.init") == 0)
 			module.tables += table->sh_size;
 		if (table->sh_type != SHT_SYMTAB)
@@ -315,6 +280,8 @@ int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_
 			read_shared(&im, k);
 		}
 	}
+	if (ptx)
+		read_state(&im, ptx, &module);
 	free(sections);
 	*ret_module = module;
 	return 0;

@@ -105,8 +105,9 @@ struct gpu_kernel {
 struct gpu_module {
 	struct gpu_kernel *kernels;
 	size_t count;
-	uint64_t state;  /* bytes of variables that begin as zeros; CUDA: that code names */
-	uint64_t tables; /* bytes of all others; AMD: __constant__ too */
+	uint64_t state;  /* bytes of variables that begin as zeros; CUDA: of one that code may write */
+	char *kept;      /* CUDA: its name; else NULL */
+	uint64_t tables; /* AMD: bytes of those that begin with content, and of __constant__ ones */
 	bool allocates;  /* CUDA: calls malloc(), free() or new */
 };
 
@@ -116,8 +117,8 @@ const struct gpu_kernel *gpu_module_find(const struct gpu_module *module, const 
 /* -ERR_INPUT that lists the module's kernels, and says when extern "C" was forgotten. */
 int gpu_module_missing(const struct gpu_module *module, const char *name, struct err *e);
 /* -ERR_INPUT when the module has memory that outlives a launch, other than tables of at most 64 KiB: a kernel could keep
- * results there from one execution to the next; memory from malloc() in device code outlives a launch, too. (A __device__ const
- * table looks like a variable with an initial value.) */
+ * results there from one execution to the next; memory from malloc() in device code outlives a launch, too. (On AMD a __device__
+ * const table looks like a variable with an initial value.) */
 int gpu_module_stateless(const struct gpu_module *module, struct err *e);
 
 /* --- check.c: whether a launch of a plan is possible at all, by an architecture's limits (compile.c) or a device's (run.c). */

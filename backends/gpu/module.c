@@ -16,6 +16,7 @@ void gpu_module_fini(struct gpu_module *module)
 		free(module->kernels[i].params);
 	}
 	free(module->kernels);
+	free(module->kept);
 	*module = (struct gpu_module){ .kernels = NULL };
 }
 
@@ -66,6 +67,12 @@ int gpu_module_stateless(const struct gpu_module *module, struct err *e)
 			       "alloc() in host code");
 	if (module->state == 0 && module->tables <= TABLES_MAX)
 		return 0;
+	if (module->kept)
+		return err_set(e, ERR_INPUT,
+			       "the device code may write to its variable %.100s (%llu bytes), and __device__ and static variables "
+			       "outlive an execution. Take scratch from alloc() in host code; read a table by its own name, or "
+			       "declare it __constant__",
+			       module->kept, (unsigned long long)module->state);
 	return err_set(e, ERR_INPUT,
 		       "the device code has %llu bytes of __device__ or static variables, which outlive an execution. Take "
 		       "scratch from alloc() in host code, constants from __constant__ or table()",

@@ -175,6 +175,10 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 	o = compile(w, "cuda", GROUPS GROUPS_KERNEL(""), NULL);
 	is_int(o.rc, 0, "cuda: cooperative groups compile: %s", o.e.text);
 	outcome_fini(&o);
+	o = compile(w, "cuda", GROUPS "__device__ int unused[1 << 16], table[1 << 16] = { 1 };\n" GROUPS_KERNEL("i += table[n];"),
+		    NULL);
+	is_int(o.rc, 0, "cuda: variables that are read, or not used, compile: %s", o.e.text);
+	outcome_fini(&o);
 	static const char *const kept[][2] = {
 		{ "a variable", GROUPS "__device__ int kept;\n" GROUPS_KERNEL("kept += i;") },
 		{ "a static variable", GROUPS GROUPS_KERNEL("static int kept; kept += i;") },
@@ -182,7 +186,6 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 		  GROUPS GROUPS_KERNEL("asm volatile(\".global .u32 kept;\\n\\tst.global.u32 [kept], %0;\" :: \"r\"(i));") },
 		{ "a variable whose address alone is taken",
 		  GROUPS "__device__ int kept;\n__device__ int *at = &kept;\n" GROUPS_KERNEL("*at += i;") },
-		{ "a large variable beside the constants", GROUPS "__device__ int kept[1 << 16];\n" GROUPS_KERNEL("") },
 	};
 	for (size_t i = 0; i < MEM_COUNT(kept); i++) {
 		o = compile(w, "cuda", kept[i][1], NULL);

@@ -1,0 +1,65 @@
+/* Which of a module's variables PTX may write. What a compiler makes of whole kernels is in sandbox/test_sandbox_compile.c. */
+#include "backends/cuda/cuda.h"
+
+#include "base/mem.h"
+#include "tap.h"
+
+static const struct cuda_variable variables[] = { { "flag", 4 }, { "table", 64 } };
+
+/* The name of the variable that this body of a function may write, or "". */
+static const char *kept(const char *definitions, const char *body)
+{
+	char *ptx = mem_fmt(".version 9.0\n.target sm_90a\n.address_size 64\n.global .align 4 .u32 flag = 1;\n"
+			    ".global .align 4 .b8 table[64] = {1, 2};\n%s\n.visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n"
+			    "\t.reg .b64 \t%%rd<9>;\n%s\tret;\n}\n",
+			    definitions, body);
+	const struct cuda_variable *v = cuda_variables_kept(ptx, variables, MEM_COUNT(variables));
+	free(ptx);
+	return v ? v->name : "";
+}
+
+int main(void)
+{
+	static const struct {
+		const char *what, *definitions, *body, *want;
+	} rows[] = {
+		{ "nothing uses them", "", "", "" },
+		{ "loads", "", "ld.global.u32 %r1, [flag];\nld.global.nc.v2.f32 {%f1, %f2}, [table+8];\n", "" },
+		{ "loads through registers", "",
+		  "mov.u64 %rd1, table;\ncvta.global.u64 %rd2, %rd1;\nmad.wide.s32 %rd3, %r1, 4, %rd2;\nld.f32 %f1, [%rd3+4];\n",
+		  "" },
+		{ "a store", "", "st.global.u32 [flag], %r1;\n", "flag" },
+		{ "a guarded store", "", "@!%p1 st.global.u32 [flag], %r1;\n", "flag" },
+		{ "a store through registers", "", "mov.u64 %rd1, table;\nadd.s64 %rd2, %rd1, %rd5;\nst.global.u32 [%rd2], %r1;\n",
+		  "table" },
+		{ "a store through a register that a loop carries back", "",
+		  "$L__BB0_1:\nst.global.u32 [%rd4], %r1;\nmov.u64 %rd4, %rd3;\nmov.u64 %rd3, table;\n@%p1 bra $L__BB0_1;\n",
+		  "table" },
+		{ "a vector's part", "",
+		  "mov.b64 {%r1, %r2}, %rd1;\nmov.u64 %rd1, flag;\ncvt.u64.u32 %rd2, %r2;\nst.global.u32 [%rd2], 1;\n", "flag" },
+		{ "an address in memory", "", "mov.u64 %rd1, flag;\nst.shared.u64 [%rd5], %rd1;\n", "flag" },
+		{ "an atomic operation", "", "atom.global.add.u32 %r1, [flag], 1;\n", "flag" },
+		{ "a call", "", "{ // callseq 0, 0\nst.param.b64 [param0+0], flag;\ncall.uni f, (param0);\n}\n", "flag" },
+		{ "a print", "",
+		  "{ // callseq 0, 0\nst.param.b64 [param0+0], table;\ncall.uni (retval0),\nvprintf,\n(param0);\n}\n", "" },
+		{ "a returned address", "", "mov.u64 %rd1, flag;\nst.param.b64 [func_retval0+0], %rd1;\n", "flag" },
+		{ "a decision", "", "mov.u64 %rd1, flag;\nsetp.eq.s64 %p1, %rd1, %rd2;\n@%p1 bra $L__BB0_1;\n", "flag" },
+		{ "another variable's value", ".global .align 8 .u64 at[1] = {generic(flag)};", "", "flag" },
+		{ "a constant's value", ".const .align 8 .u64 at[1] = {flag};", "", "flag" },
+		{ "comments and line information", "", ".loc 1 2 3\nld.global.u32 %r1, [flag]; // st.global.u32 [flag], %r1;\n",
+		  "" },
+		{ "an instruction behind line information", "", ".loc 1 2 3 st.global.u32 [flag], %r1;\n", "flag" },
+		{ "a text with an escape", "", ".pragma \"\\\"\"; st.global.u32 [flag], %r1;\n", "flag" },
+		{ "another function's register", "", "ld.global.u32 %r1, [flag];\nret;\n}\n.func g()\n{\nst.global.u32 [%r1], 1;\n",
+		  "" },
+	};
+	for (size_t i = 0; i < MEM_COUNT(rows); i++)
+		is_str(kept(rows[i].definitions, rows[i].body), rows[i].want, "%s", rows[i].what);
+	const struct cuda_variable other = { "k$flag", 4 };
+	ok(cuda_variables_kept(".global .u32 flag;\n", &other, 1) == &other,
+	   "a variable that the code does not define may be written");
+	for (const char *at = ".global .u32 k$flag = {1, /* \" */ 2}; .entry k() { @"; *at; at++)
+		cuda_variables_kept(at, &other, 1);
+	ok(true, "code that is cut off is read");
+	return tap_done();
+}
