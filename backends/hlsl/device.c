@@ -211,6 +211,14 @@ static int find_type(const struct backend_device *d, uint32_t allowed, VkMemoryP
 	return -1;
 }
 
+static uint64_t most_memory(const struct backend_device *d)
+{
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < d->memory.memoryHeapCount; i++)
+		most = d->memory.memoryHeaps[i].size > most ? d->memory.memoryHeaps[i].size : most;
+	return most;
+}
+
 static int allocate(struct backend_device *d, struct device_buffer *b, bool visible, struct err *e)
 {
 	VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -229,9 +237,6 @@ static int allocate(struct backend_device *d, struct device_buffer *b, bool visi
 	if (type < 0)
 		return err_set(e, ERR_UNSUPPORTED, "the Vulkan device has no %s memory for buffers; choose another device",
 			       visible ? "host-visible" : "device-local");
-	if (need.size > d->memory.memoryHeaps[d->memory.memoryTypes[type].heapIndex].size)
-		return err_set(e, ERR_PRUNED, "a buffer of %llu bytes does not fit into the memory of the Vulkan device",
-			       (unsigned long long)b->bytes);
 	memory.allocationSize = need.size;
 	memory.memoryTypeIndex = (uint32_t)type;
 	if (DEVICE_CALL(d, e, AllocateMemory, d->handle, &memory, NULL, &b->memory) < 0 ||
@@ -247,6 +252,10 @@ int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visibl
 	struct device_buffer *b = MEM_NEW(struct device_buffer);
 	b->bytes = bytes;
 	int rc = allocate(d, b, visible, e);
+	/* What fits into an empty device may fit later. */
+	if (rc == -ERR_BUSY && bytes > most_memory(d))
+		rc = err_set(e, ERR_PRUNED, "%llu bytes do not fit into the device's memory of %llu bytes; use smaller inputs",
+			     (unsigned long long)bytes, (unsigned long long)most_memory(d));
 	if (rc < 0)
 		hlsl_device_buffer_free(d, b);
 	else
