@@ -1,6 +1,6 @@
 /* variables: see cuda.h. PTX names a module's variables, and code gets at one by its name alone. So whether it can keep something
- * there can be read: the name, and every register that is computed from it, may be the address of a load and nothing else (PTX ISA
- * 9.0, chapter 4). What cannot be read counts as kept. */
+ * there can be read: the name plus an offset may be the address of a load, and nothing else (PTX ISA 9.0, chapter 4). Whatever else
+ * happens to an address counts as kept, and so does what cannot be read: assembly may be written to mislead. */
 #include "backends/cuda/cuda.h"
 
 #include <stdlib.h>
@@ -8,19 +8,24 @@
 
 #include "base/mem.h"
 
+enum { PASSES_MAX = 64, TAKEN_MAX = 1 << 14, CHAIN_MAX = 32 }; /* beyond, code was not written by a compiler */
+
 struct word {
 	const char *at;
 	size_t len;
 };
 
-/* Words of one statement, and where its first operand ends. */
+/* Words of one statement; brackets and signs are left out. */
 struct statement {
 	struct word *words;
-	size_t count, first_end;
-	bool guarded; /* the first word is a predicate: "@%p1 bra …" */
+	size_t count;
+	size_t first_end;     /* where the first operand ends: words[first_end] begins the second; 0: there is one */
+	size_t open[2];       /* how many words stand before the first two "(" (0: none), */
+	size_t shut[2];       /* before the first and the last ")" */
+	bool guarded, vector; /* the first word is a predicate: "@%p1 bra …"; there is a "{" */
 };
 
-/* A register that holds something computed from a variable's address. */
+/* A register that holds a variable's address plus an offset, or the name of a parameter that was given one. */
 struct taken {
 	struct word word;
 	const struct cuda_variable *of;
@@ -34,7 +39,8 @@ struct reading {
 	size_t body_count;
 	struct taken *taken; /* in it */
 	size_t taken_count;
-	const struct cuda_variable *passed; /* its address stands among the arguments of the call that follows */
+	struct taken *passed; /* to the call that follows */
+	size_t passed_count;
 };
 
 static bool is_word(char c)
@@ -47,15 +53,28 @@ static bool same(struct word a, struct word b)
 	return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
 }
 
+static bool is(struct word w, const char *text)
+{
+	return w.len == strlen(text) && memcmp(w.at, text, w.len) == 0;
+}
+
 static bool begins(struct word w, const char *with)
 {
 	size_t n = strlen(with);
 	return w.len >= n && memcmp(w.at, with, n) == 0;
 }
 
+/* "%r1" of "%r1.h0", "v" of "v.x". */
+static struct word base(struct word w)
+{
+	const char *dot = w.at[0] == '.' ? NULL : memchr(w.at, '.', w.len);
+	return dot ? (struct word){ w.at, (size_t)(dot - w.at) } : w;
+}
+
 static const struct cuda_variable *variable_of(const struct reading *r, struct word w)
 {
 	size_t from = 0, to = r->variable_count;
+	w = base(w);
 	while (from < to) {
 		size_t middle = (from + to) / 2, n = strlen(r->variables[middle].name);
 		int order = memcmp(w.at, r->variables[middle].name, w.len < n ? w.len : n);
@@ -71,43 +90,64 @@ static const struct cuda_variable *variable_of(const struct reading *r, struct w
 
 /* --- statements ------------------------------------------------------------------------------------------------------------- */
 
-static const char *skip(const char *at)
+/* Behind a comment or a text that begins here. *io_odd: it does not end, or means something else to those who know escapes. */
+static const char *skip(const char *at, bool *io_odd)
 {
-	if (strncmp(at, "//", 2) == 0)
-		return at + strcspn(at, "\n");
+	size_t n = strcspn(at, "\n");
+	if (strncmp(at, "//", 2) == 0) {
+		*io_odd |= at[n - 1] == '\\';
+		return at + n;
+	}
 	if (strncmp(at, "/*", 2) == 0) {
 		const char *end = strstr(at + 2, "*/");
+		*io_odd |= end == NULL;
 		return end ? end + 2 : at + strlen(at);
 	}
-	if (*at == '"')
-		return at + 1 + strcspn(at + 1, "\"\n") + (at[1 + strcspn(at + 1, "\"\n")] != '\0');
-	return at;
+	if (*at != '"')
+		return at;
+	n = 1 + strcspn(at + 1, "\"\n\\");
+	*io_odd |= at[n] != '"';
+	return at + n + (at[n] != '\0');
 }
 
 static bool ends_with_line(struct word w)
 {
 	static const char *const directives[] = { ".loc", ".file", ".version", ".target", ".address_size" };
 	for (size_t i = 0; i < MEM_COUNT(directives); i++)
-		if (w.len == strlen(directives[i]) && begins(w, directives[i]))
+		if (is(w, directives[i]))
 			return true;
 	return false;
 }
 
+static void note_sign(struct statement *s, char c, unsigned depth)
+{
+	s->guarded |= c == '@' && s->count == 0;
+	s->vector |= c == '{';
+	if (c == ',' && depth == 0 && s->first_end == 0)
+		s->first_end = s->count;
+	if (c == '(' && s->open[1] == 0)
+		s->open[s->open[0] != 0] = s->count;
+	if (c == ')' && s->shut[0] == 0)
+		s->shut[0] = s->count;
+	if (c == ')')
+		s->shut[1] = s->count;
+}
+
 /* Reads up to the `;`, `:` or end of a line that ends a statement, or to the bracket of a block, which is returned. Brackets of
  * vectors and of initial values belong to the statement. */
-static char next(const char **io_at, struct statement *s)
+static char next(const char **io_at, struct statement *s, bool *io_odd)
 {
 	unsigned depth = 0;
 	bool value = false;
 	*s = (struct statement){ .count = 0 };
 	for (const char *at = *io_at; *at;) {
-		const char *behind = skip(at);
+		const char *behind = skip(at, io_odd);
 		size_t n = 0;
 		if (behind != at) {
 			at = behind;
 			continue;
 		}
-		while (is_word(at[n]))
+		while (is_word(at[n]) && (n == 0 || at[n] != '%'))
 			n++;
 		if (n > 0) {
 			*MEM_PUSH(s->words, s->count) = (struct word){ at, n };
@@ -115,13 +155,16 @@ static char next(const char **io_at, struct statement *s)
 			continue;
 		}
 		char c = *at++;
-		bool line = s->count && ends_with_line(s->words[0]);
-		bool directive = s->count && s->words[0].at[0] == '.';
+		*io_odd |= c == '#' || c == '\\';
+		if (c == ':' && *at == ':') {
+			at++;
+			continue;
+		}
+		bool line = s->count && ends_with_line(s->words[0]), directive = s->count && s->words[0].at[0] == '.';
 		value |= c == '=';
-		s->guarded |= c == '@' && s->count == 0;
-		if (c == ',' && depth == 0 && s->first_end == 0)
-			s->first_end = s->count;
 		bool block = (c == '{' && (s->count == 0 || (directive && !value))) || (c == '}' && depth == 0);
+		if (!block)
+			note_sign(s, c, depth);
 		depth += c == '{' && !block;
 		depth -= c == '}' && !block;
 		if (block || ((c == ';' || c == ':') && depth == 0) || (line && c == '\n')) {
@@ -135,9 +178,10 @@ static char next(const char **io_at, struct statement *s)
 
 /* --- one function ----------------------------------------------------------------------------------------------------------- */
 
-/* The variable from whose address the word is computed; NULL: none. */
+/* The variable whose address the word holds; NULL: none. */
 static const struct cuda_variable *origin(const struct reading *r, struct word w)
 {
+	w = base(w);
 	for (size_t i = 0; i < r->taken_count; i++)
 		if (same(r->taken[i].word, w))
 			return r->taken[i].of;
@@ -152,18 +196,127 @@ static const struct cuda_variable *origin_of(const struct reading *r, const stru
 	return v;
 }
 
-/* Instructions that only compute. */
-static bool is_pure(struct word op)
+/* The first word of an operand, by its number; there are as many words as operands. */
+static const struct cuda_variable *source(const struct reading *r, const struct statement *s, size_t op, size_t operand)
 {
-	static const char *const pure[] = {
-		"mov", "add", "sub",  "mad",  "mul",  "fma", "div", "rem",   "abs",  "neg",      "min",   "max",  "and",
-		"or",  "xor", "not",  "cnot", "lop3", "shf", "shl", "shr",   "bfe",  "bfi",      "bfind", "brev", "popc",
-		"clz", "sad", "prmt", "selp", "slct", "set", "cvt", "szext", "bmsk", "isspacep", "shfl",
-	};
-	for (size_t i = 0; i < MEM_COUNT(pure); i++)
-		if (begins(op, pure[i]))
+	return op + 1 + operand < s->count ? origin(r, s->words[op + 1 + operand]) : NULL;
+}
+
+/* Instructions whose first operand is a register that they set. */
+static bool sets_register(struct word op)
+{
+	static const char *const names[] = { "mov",  "add",  "sub", "mul",  "mad",  "fma",  "div",  "rem",   "abs",
+					     "neg",  "min",  "max", "and",  "or",   "xor",  "not",  "shl",   "shr",
+					     "shf",  "bfe",  "bfi", "lop3", "prmt", "set",  "setp", "cvt",   "cvta",
+					     "selp", "popc", "clz", "brev", "addc", "subc", "madc", "mul24", "mad24" };
+	for (size_t i = 0; i < MEM_COUNT(names); i++)
+		if (is(base(op), names[i]))
 			return true;
 	return false;
+}
+
+/* An address plus an offset: "mov", "cvta", "add", "sub", "mad" and "selp" in 64 bits, of one destination. */
+static bool is_address(const struct reading *r, const struct statement *s, size_t op)
+{
+	struct word what = s->words[op];
+	bool a = source(r, s, op, 1), b = source(r, s, op, 2), c = source(r, s, op, 3);
+	size_t operands = s->count - op - 1;
+	if (s->vector || s->first_end != op + 2 || source(r, s, op, 4) || memmem(what.at, what.len, ".cc", 3))
+		return false;
+	if (operands == 2 && (is(what, "mov.u64") || is(what, "mov.b64") || is(what, "mov.s64") || begins(what, "cvta.")))
+		return a;
+	if (operands == 3 && (is(what, "add.s64") || is(what, "add.u64")))
+		return a != b;
+	if (operands == 3 && (is(what, "sub.s64") || is(what, "sub.u64")))
+		return a && !b;
+	if (operands == 3 && is(what, "or.b64")) /* an aligned address plus a number */
+		return a && !b && s->words[op + 3].at[0] >= '0' && s->words[op + 3].at[0] <= '9';
+	if (operands == 4 && (begins(what, "mad.wide.") || begins(what, "mad.lo.s64") || begins(what, "mad.lo.u64")))
+		return !a && !b && c;
+	if (operands == 4 && (is(what, "selp.b64") || is(what, "selp.u64") || is(what, "selp.s64")))
+		return (a || b) && !c;
+	return false;
+}
+
+/* Registers whose every definition is to be an address of one variable. */
+struct chain {
+	const struct cuda_variable *of;
+	struct word seen[CHAIN_MAX];
+	size_t count;
+};
+
+/* Whether the word, and what it is made of, holds addresses of the variable alone, wherever the function sets it. */
+static bool is_of_one(const struct reading *r, struct chain *c, struct word w)
+{
+	w = base(w);
+	if (variable_of(r, w))
+		return variable_of(r, w) == c->of;
+	for (size_t i = 0; i < c->count; i++)
+		if (same(c->seen[i], w))
+			return true;
+	if (origin(r, w) != c->of || c->count == CHAIN_MAX)
+		return false;
+	c->seen[c->count++] = w;
+	for (size_t i = 0; i < r->body_count; i++) {
+		const struct statement *s = &r->body[i];
+		size_t op = s->guarded, end = s->first_end > op ? s->first_end : s->count;
+		bool sets = false;
+		for (size_t k = op + 1; k < end; k++)
+			sets |= same(base(s->words[k]), w);
+		if (!sets || s->words[op].at[0] == '.' || begins(s->words[op], "st."))
+			continue;
+		if (!is_address(r, s, op) || (begins(s->words[op], "selp.") && !(source(r, s, op, 1) && source(r, s, op, 2))))
+			return false;
+		for (size_t k = end; k < s->count; k++)
+			if (origin(r, s->words[k]) && !is_of_one(r, c, s->words[k]))
+				return false;
+	}
+	return true;
+}
+
+/* "p != end", "p - begin": says nothing of the address, if both are of one variable. */
+static bool compares(const struct reading *r, const struct statement *s, size_t op)
+{
+	struct word what = s->words[op];
+	const struct cuda_variable *a = source(r, s, op, 1), *b = source(r, s, op, 2);
+	bool form = s->count - op - 1 == 3 && !s->vector && s->first_end == op + 2 && !memmem(what.at, what.len, ".cc", 3);
+	struct chain chain = { .of = a };
+	return form && a && a == b && (begins(what, "setp.") || is(what, "sub.s64") || is(what, "sub.u64")) &&
+	       is_of_one(r, &chain, s->words[op + 2]) && is_of_one(r, &chain, s->words[op + 3]);
+}
+
+/* What the toolkit itself prints with: its arguments are read. */
+static bool is_print(struct word w)
+{
+	return is(w, "vprintf") || is(w, "__assertfail");
+}
+
+/* Of "call.uni (retval0), vprintf, (param0, param1)" or "call.uni __assertfail, (param0, …)"; any other form is no print. */
+static bool prints(const struct statement *s, size_t op, size_t *ret_arguments)
+{
+	bool returns = s->open[0] == op + 1;
+	size_t callee = returns ? s->shut[0] : op + 1, list = s->open[returns];
+	*ret_arguments = callee + 1;
+	return (is(s->words[op], "call.uni") || is(s->words[op], "call")) && callee < s->count && is_print(s->words[callee]) &&
+	       list == callee + 1 && s->shut[1] == s->count && (!returns || s->shut[0] == op + 2) &&
+	       s->open[1] == (returns ? list : 0);
+}
+
+static const struct cuda_variable *call(struct reading *r, const struct statement *s, size_t op)
+{
+	size_t from, kept = 0;
+	const struct cuda_variable *out = origin_of(r, s, op + 1, s->count);
+	if (out || !prints(s, op, &from))
+		return out ? out : r->passed_count ? r->passed[0].of : NULL;
+	for (size_t i = 0; i < r->passed_count; i++) {
+		bool read = false;
+		for (size_t k = from; k < s->count; k++)
+			read |= same(base(s->words[k]), r->passed[i].word);
+		if (!read)
+			r->passed[kept++] = r->passed[i];
+	}
+	r->passed_count = kept;
+	return NULL;
 }
 
 /* The variable whose address this statement uses otherwise than to load from it. *io_more: another register holds one. */
@@ -172,36 +325,35 @@ static const struct cuda_variable *lets_out(struct reading *r, const struct stat
 	size_t op = s->guarded;
 	if (s->count <= op)
 		return NULL;
-	const struct cuda_variable *guard = s->guarded ? origin(r, s->words[0]) : NULL;
 	struct word what = s->words[op];
 	size_t from = s->first_end > op ? s->first_end : op + 1;
-	const struct cuda_variable *source = origin_of(r, s, from, s->count), *first = origin_of(r, s, op + 1, from),
-				   *any = guard    ? guard
-					  : source ? source
-						   : first;
-	if (begins(what, "call")) {
-		bool prints = false;
-		for (size_t i = op + 1; i < s->count; i++)
-			prints |= same(s->words[i], (struct word){ "vprintf", 7 });
-		const struct cuda_variable *out = any ? any : prints ? NULL : r->passed;
-		r->passed = NULL;
-		return out;
-	}
-	if (begins(what, ".reg"))
+	const struct cuda_variable *guard = s->guarded ? origin(r, s->words[0]) : NULL, *of = origin_of(r, s, from, s->count),
+				   *first = origin_of(r, s, op + 1, from);
+	if (is(what, ".reg") || (s->count == op + 1 && !guard))
 		return NULL;
-	if (begins(what, "ld.") || begins(what, "ldu.") || begins(what, "prefetch"))
+	if (guard)
 		return guard;
-	if (begins(what, "st.param") && !guard) {
-		r->passed = any ? any : r->passed;
+	if (begins(what, "call"))
+		return call(r, s, op);
+	if (begins(what, "ld.") || begins(what, "ldu.") || begins(what, "prefetch"))
+		return NULL;
+	if (begins(what, "cp.async.ca.shared.") || begins(what, "cp.async.cg.shared."))
+		return first;
+	if (begins(what, "st.param.") && of && !first && !s->vector &&
+	    from == op + 2 + (s->count > op + 2 && s->words[op + 2].at[0] == '0')) {
+		*MEM_PUSH(r->passed, r->passed_count) = (struct taken){ base(s->words[op + 1]), of };
 		return NULL;
 	}
-	if (!is_pure(what))
-		return any;
-	for (size_t i = op + 1; (source || guard) && i < from; i++)
-		if (!origin(r, s->words[i])) {
-			*MEM_PUSH(r->taken, r->taken_count) = (struct taken){ s->words[i], source ? source : guard };
-			*io_more = true;
-		}
+	if (!of)
+		return sets_register(what) ? NULL : first;
+	if (compares(r, s, op))
+		return NULL;
+	if (!is_address(r, s, op))
+		return of;
+	if (!first) {
+		*MEM_PUSH(r->taken, r->taken_count) = (struct taken){ base(s->words[op + 1]), of };
+		*io_more = true;
+	}
 	return NULL;
 }
 
@@ -209,24 +361,34 @@ static const struct cuda_variable *lets_out(struct reading *r, const struct stat
 static const struct cuda_variable *function_lets_out(struct reading *r)
 {
 	const struct cuda_variable *out = NULL;
-	for (bool more = true; more && !out;) {
-		r->passed = NULL;
+	size_t passes = 0;
+	for (bool more = true; more && !out; passes++) {
+		r->passed_count = 0;
 		more = false;
 		for (size_t i = 0; i < r->body_count && !out; i++)
 			out = lets_out(r, &r->body[i], &more);
-		out = out ? out : r->passed;
+		if (!out && r->passed_count)
+			out = r->passed[0].of;
+		if (!out && (passes == PASSES_MAX || r->taken_count > TAKEN_MAX))
+			out = r->taken[0].of;
 	}
 	r->taken_count = 0;
 	return out;
 }
 
-/* Outside of functions: a name beyond its own definition is another variable's initial value. */
-static const struct cuda_variable *definition_lets_out(struct reading *r, const struct statement *s)
+/* Outside of functions: a name beyond its own definition is another variable's initial value. Registers of all functions, and
+ * prints of the code's own, would lead addresses past what is read here. */
+static const struct cuda_variable *definition_lets_out(struct reading *r, const struct statement *s, bool body)
 {
 	size_t own = 0;
-	bool global = false;
+	bool global = false, function = false;
+	for (size_t i = 0; i < s->count; i++) {
+		function |= is(s->words[i], ".func");
+		if (is(s->words[i], ".reg") || (function && body && is_print(s->words[i])))
+			return r->variables;
+	}
 	while (own < s->count && (s->words[own].at[0] == '.' || (s->words[own].at[0] >= '0' && s->words[own].at[0] <= '9')))
-		global |= same(s->words[own++], (struct word){ ".global", 7 });
+		global |= is(s->words[own++], ".global");
 	const struct cuda_variable *defined = global && own < s->count ? variable_of(r, s->words[own]) : NULL;
 	if (defined)
 		r->defined[defined - r->variables] = true;
@@ -247,16 +409,14 @@ const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cu
 	struct reading r = { .variables = variables, .variable_count = count, .defined = MEM_NEW_N(bool, count) };
 	const struct cuda_variable *kept = NULL;
 	unsigned depth = 0;
-	/* NVRTC writes neither; assembly could, and mean something else than is read here. */
-	if (strpbrk(ptx, "#\\"))
-		kept = variables;
+	bool odd = false;
 	for (char end = ' '; end && !kept;) {
 		struct statement s;
-		end = next(&ptx, &s);
+		end = next(&ptx, &s, &odd);
 		if (depth && s.count) {
 			*MEM_PUSH(r.body, r.body_count) = s;
 		} else {
-			kept = definition_lets_out(&r, &s);
+			kept = definition_lets_out(&r, &s, end == '{');
 			free(s.words);
 		}
 		depth += end == '{';
@@ -264,6 +424,7 @@ const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cu
 			kept = kept ? kept : function_lets_out(&r);
 			forget_body(&r);
 		}
+		kept = odd ? variables : kept;
 	}
 	/* One of a function has another name in the binary. */
 	for (size_t i = 0; i < count && !kept; i++)
@@ -272,5 +433,6 @@ const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cu
 	free(r.defined);
 	free(r.body);
 	free(r.taken);
+	free(r.passed);
 	return kept;
 }

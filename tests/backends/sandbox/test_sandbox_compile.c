@@ -179,6 +179,13 @@ static void test_headers(struct sample_worker *w, const struct gpu_rtc *nvrtc)
 		    NULL);
 	is_int(o.rc, 0, "cuda: variables that are read, or not used, compile: %s", o.e.text);
 	outcome_fini(&o);
+	o = compile(w, "cuda",
+		    "__device__ const float t[1000] = { 1 };\nextern \"C\" __global__ void matmul(const float *A, const float *B, "
+		    "float *C, int n) { assert(n > 0); printf(\"%d\", n); float s = 0; for (float v : t) s += v * A[0]; "
+		    "C[0] = s; }\n",
+		    NULL);
+	is_int(o.rc, 0, "cuda: assertions, prints and loops over a table compile: %s", o.e.text);
+	outcome_fini(&o);
 	static const char *const kept[][2] = {
 		{ "a variable", GROUPS "__device__ int kept;\n" GROUPS_KERNEL("kept += i;") },
 		{ "a static variable", GROUPS GROUPS_KERNEL("static int kept; kept += i;") },
