@@ -364,7 +364,8 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 		return all->backend->execute(r->on_device, KEPT_LEAST, WIRE_WARM, &ns, e);
 	}
 	/* What precedes a window moves short times: threads that sleep, caches that our kernel has used. */
-	floored.floor_ns = all->references ? RESET_GPU_NS : RESET_CPU_NS;
+	uint64_t least = all->references ? RESET_GPU_NS : RESET_CPU_NS;
+	floored.floor_ns = m->floor_ns > least ? m->floor_ns : least;
 	kept.lot = 0;
 	b.arg = &kept;
 	if (all->backend->use_cpu_time)

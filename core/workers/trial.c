@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
@@ -13,6 +14,8 @@
 
 /* What timing may take beyond its own cap: warm-up, one slow sample, the flushes between; the search for a library's algorithm. */
 #define SLACK_NS (60 * CLOCK_S)
+/* What a reset may cost an execution later on, where the device is an idle CPU. */
+#define TRIAL_RESET_CPU_NS 50000
 
 /* -ERR_CRASH when the process that holds the trial is gone. */
 static int check_alive(const struct trial *t, struct err *e)
@@ -551,6 +554,7 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 		EXECUTIONS = 8 /* in a pair, at most, where one lasts long */
 	};
 	uint32_t min_pairs = FIRST;
+	double load = 0, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
 	struct wire_pair request = { .a = t->run,
 				     .b = t->run,
 				     .margin = 0.25,
@@ -559,6 +563,9 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 				     .unreset = 1 };
 	int faster = 0;
 	*ret_ratio = 1;
+	/* The more processes share the CPU, the more an execution costs that caches and threads are not ready for. */
+	if (on_cpu && getloadavg(&load, 1) == 1 && cores > 0)
+		request.floor_ns = (uint64_t)(TRIAL_RESET_CPU_NS * fmax(1, load / cores));
 	for (uint32_t tries = 0; tries < TRIES && faster < SURE; tries++) {
 		struct wire_paired p;
 		request.min_pairs = min_pairs;
