@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 
-enum { PASSES_MAX = 64, TAKEN_MAX = 1 << 14, CHAIN_MAX = 32 }; /* beyond, code was not written by a compiler */
+enum { PASSES_MAX = 16, TAKEN_MAX = 1 << 14, CHAIN_MAX = 32 }; /* beyond, code was not written by a compiler */
 
 struct word {
 	const char *at;
@@ -34,6 +34,7 @@ struct taken {
 struct reading {
 	const struct cuda_variable *variables; /* sorted by name */
 	size_t variable_count;
+	bool assembly;          /* the author's: registers may be read that were not set, and parameters used twice */
 	bool *defined;          /* each of them, outside of functions */
 	struct statement *body; /* of one function */
 	size_t body_count;
@@ -215,6 +216,16 @@ static bool sets_register(struct word op)
 	return false;
 }
 
+/* Loads from other spaces would take the address for an index. */
+static bool is_global(struct word op)
+{
+	static const char *const spaces[] = { ".const", ".shared", ".local", ".param" };
+	for (size_t i = 0; i < MEM_COUNT(spaces); i++)
+		if (memmem(op.at, op.len, spaces[i], strlen(spaces[i])))
+			return false;
+	return true;
+}
+
 /* An address plus an offset: "mov", "cvta", "add", "sub", "mad" and "selp" in 64 bits, of one destination. */
 static bool is_address(const struct reading *r, const struct statement *s, size_t op)
 {
@@ -223,7 +234,8 @@ static bool is_address(const struct reading *r, const struct statement *s, size_
 	size_t operands = s->count - op - 1;
 	if (s->vector || s->first_end != op + 2 || source(r, s, op, 4) || memmem(what.at, what.len, ".cc", 3))
 		return false;
-	if (operands == 2 && (is(what, "mov.u64") || is(what, "mov.b64") || is(what, "mov.s64") || begins(what, "cvta.")))
+	if (operands == 2 && (is(what, "mov.u64") || is(what, "mov.b64") || is(what, "mov.s64") || is(what, "cvta.global.u64") ||
+			      is(what, "cvta.to.global.u64")))
 		return a;
 	if (operands == 3 && (is(what, "add.s64") || is(what, "add.u64")))
 		return a != b;
@@ -265,7 +277,9 @@ static bool is_of_one(const struct reading *r, struct chain *c, struct word w)
 			sets |= same(base(s->words[k]), w);
 		if (!sets || s->words[op].at[0] == '.' || begins(s->words[op], "st."))
 			continue;
-		if (!is_address(r, s, op) || (begins(s->words[op], "selp.") && !(source(r, s, op, 1) && source(r, s, op, 2))))
+		/* ((address | 8) - address) is a bit of the address. */
+		if (!is_address(r, s, op) || begins(s->words[op], "or.") ||
+		    (begins(s->words[op], "selp.") && !(source(r, s, op, 1) && source(r, s, op, 2))))
 			return false;
 		for (size_t k = end; k < s->count; k++)
 			if (origin(r, s->words[k]) && !is_of_one(r, c, s->words[k]))
@@ -274,14 +288,17 @@ static bool is_of_one(const struct reading *r, struct chain *c, struct word w)
 	return true;
 }
 
-/* "p != end", "p - begin": says nothing of the address, if both are of one variable. */
+/* "p != end", "p - begin": says nothing of the address, if both are of one variable. Which of two is larger does: sums wrap. */
 static bool compares(const struct reading *r, const struct statement *s, size_t op)
 {
-	struct word what = s->words[op];
+	static const char *const names[] = { "setp.eq.s64", "setp.ne.s64", "setp.eq.u64", "setp.ne.u64",
+					     "setp.eq.b64", "setp.ne.b64", "sub.s64",     "sub.u64" };
 	const struct cuda_variable *a = source(r, s, op, 1), *b = source(r, s, op, 2);
-	bool form = s->count - op - 1 == 3 && !s->vector && s->first_end == op + 2 && !memmem(what.at, what.len, ".cc", 3);
 	struct chain chain = { .of = a };
-	return form && a && a == b && (begins(what, "setp.") || is(what, "sub.s64") || is(what, "sub.u64")) &&
+	bool known = false;
+	for (size_t i = 0; i < MEM_COUNT(names); i++)
+		known |= is(s->words[op], names[i]);
+	return known && !r->assembly && s->count - op - 1 == 3 && !s->vector && s->first_end == op + 2 && a && a == b &&
 	       is_of_one(r, &chain, s->words[op + 2]) && is_of_one(r, &chain, s->words[op + 3]);
 }
 
@@ -306,7 +323,7 @@ static const struct cuda_variable *call(struct reading *r, const struct statemen
 {
 	size_t from, kept = 0;
 	const struct cuda_variable *out = origin_of(r, s, op + 1, s->count);
-	if (out || !prints(s, op, &from))
+	if (out || r->assembly || !prints(s, op, &from))
 		return out ? out : r->passed_count ? r->passed[0].of : NULL;
 	for (size_t i = 0; i < r->passed_count; i++) {
 		bool read = false;
@@ -329,6 +346,10 @@ static const struct cuda_variable *lets_out(struct reading *r, const struct stat
 	size_t from = s->first_end > op ? s->first_end : op + 1;
 	const struct cuda_variable *guard = s->guarded ? origin(r, s->words[0]) : NULL, *of = origin_of(r, s, from, s->count),
 				   *first = origin_of(r, s, op + 1, from);
+	/* A variable of a function has another name in the binary. */
+	for (size_t i = op; what.at[0] == '.' && i < s->count; i++)
+		if (is(s->words[i], ".global") || is(s->words[i], ".alias"))
+			return r->variables;
 	if (is(what, ".reg") || (s->count == op + 1 && !guard))
 		return NULL;
 	if (guard)
@@ -336,7 +357,7 @@ static const struct cuda_variable *lets_out(struct reading *r, const struct stat
 	if (begins(what, "call"))
 		return call(r, s, op);
 	if (begins(what, "ld.") || begins(what, "ldu.") || begins(what, "prefetch"))
-		return NULL;
+		return is_global(what) ? NULL : of;
 	if (begins(what, "cp.async.ca.shared.") || begins(what, "cp.async.cg.shared."))
 		return first;
 	if (begins(what, "st.param.") && of && !first && !s->vector &&
@@ -384,7 +405,7 @@ static const struct cuda_variable *definition_lets_out(struct reading *r, const 
 	bool global = false, function = false;
 	for (size_t i = 0; i < s->count; i++) {
 		function |= is(s->words[i], ".func");
-		if (is(s->words[i], ".reg") || (function && body && is_print(s->words[i])))
+		if (is(s->words[i], ".reg") || is(s->words[i], ".alias") || (function && body && is_print(s->words[i])))
 			return r->variables;
 	}
 	while (own < s->count && (s->words[own].at[0] == '.' || (s->words[own].at[0] >= '0' && s->words[own].at[0] <= '9')))
@@ -406,7 +427,10 @@ static void forget_body(struct reading *r)
 
 const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cuda_variable *variables, size_t count)
 {
-	struct reading r = { .variables = variables, .variable_count = count, .defined = MEM_NEW_N(bool, count) };
+	struct reading r = { .variables = variables,
+			     .variable_count = count,
+			     .defined = MEM_NEW_N(bool, count),
+			     .assembly = strstr(ptx, "inline asm") };
 	const struct cuda_variable *kept = NULL;
 	unsigned depth = 0;
 	bool odd = false;
