@@ -565,7 +565,7 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 	*ret_ratio = 1;
 	/* The more processes share the CPU, the more an execution costs that caches and threads are not ready for. */
 	if (on_cpu && getloadavg(&load, 1) == 1 && cores > 0)
-		request.floor_ns = (uint64_t)(TRIAL_RESET_CPU_NS * fmax(1, load / cores));
+		request.floor_ns = (uint64_t)(TRIAL_RESET_CPU_NS * (1 + load / cores));
 	for (uint32_t tries = 0; tries < TRIES && faster < SURE; tries++) {
 		struct wire_paired p;
 		request.min_pairs = min_pairs;
