@@ -48,8 +48,8 @@ EMULATED_SRC := $(wildcard tests/backends/hip/emulated/*.c)
 EMULATED := $(BUILD)/tests/backends/hip/emulated.so
 BLACKBOX := $(sort $(shell find tests -name '*.t' 2>/dev/null))
 
-# A hanging test is killed and fails. Environment variables tell tests where the build is.
-# A file that hangs is ended then; files that guard against it themselves do so a little earlier.
+# A hanging test is killed and fails; files that guard against it themselves do so a little earlier. Environment variables tell tests
+# where the build is.
 export TEST_SECONDS ?= 600
 PROVE = PEAKD='$(abspath $(BUILD)/peakd)' BUILD='$(abspath $(BUILD))' \
         prove -j$(JOBS) --timer --failures --comments -e 'timeout -k 5 $(TEST_SECONDS)'

@@ -106,3 +106,11 @@ const char *err_code_name(enum err_code code)
 	}
 	return "internal";
 }
+
+enum err_code err_code_of(const char *name)
+{
+	enum err_code code = ERR_INPUT;
+	while (code < ERR_INTERNAL && !(name && strcmp(name, err_code_name(code)) == 0))
+		code++;
+	return code;
+}

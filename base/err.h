@@ -7,6 +7,7 @@
 #define PEAKD_BASE_ERR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 /* What kind of failure it is: the edges choose exit status, JSON-RPC code or job state from it. */
 enum err_code {
@@ -53,6 +54,14 @@ int err_setv(struct err *e, enum err_code code, const char *fmt, va_list ap) __a
 
 /* Puts "PREFIX: " in front of the message and keeps the code; returns -code. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The code of that name; ERR_INTERNAL where there is none. NULL is fine. */
+enum err_code err_code_of(const char *name);
+/* The machine's trouble, which may be over: says nothing of what was asked. */
+static inline bool err_is_passing(enum err_code code)
+{
+	return code == ERR_IO || code == ERR_BUSY;
+}
 
 /* For a failure that ends the caller only when it was cancelled: copies `why` to `e` and returns -ERR_CANCELLED then, else 0. */
 int err_if_cancelled(const struct err *why, struct err *e);

@@ -110,9 +110,8 @@ static int fail(struct gpu_compilation *c, struct err *e)
 	unsigned asked, allowed;
 	int rc;
 
-	if (a->result == GPU_RTC_NO_MEMORY || a->result == GPU_RTC_NO_PROGRAM || a->result == GPU_RTC_NO_BUILTINS)
-		return err_set(e, ERR_IO, "the CUDA compiler (NVRTC %d.%d) cannot work here: result %d: %.1000s",
-			       nvrtc->version_major, nvrtc->version_minor, a->result, a->log);
+	if ((rc = gpu_compile_able(c, "the CUDA compiler (NVRTC", e)) < 0)
+		return rc;
 	if (a->result == GPU_RTC_INVALID_OPTION)
 		return fail_option(nvrtc, c->request->arch, a->log, e);
 	if (shared && sscanf(shared, "uses too much shared data (%x bytes, %x max", &asked, &allowed) == 2)
@@ -167,7 +166,7 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		rc = fail(&c, e);
 	if (!rc)
 		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
-	char *ptx = gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
+	char *ptx = rc ? NULL : gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
 	if (!rc) {
 		immediates_add_ptx(&c.to.immediates, ptx);
 		immediates_finish(&c.to.immediates);

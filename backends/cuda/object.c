@@ -198,9 +198,6 @@ static void read_shared(const struct image *im, struct gpu_kernel *k)
 		k->shared = s->sh_size - reserved > UINT32_MAX ? UINT32_MAX : (uint32_t)(s->sh_size - reserved);
 }
 
-/* Device code reaches the heap through functions that the driver links in. */
-static const char *const heap[] = { "malloc", "free", "__nv_aligned_device_malloc" };
-
 /* --- variables ------------------------------------------------------------------------------------------------------------ */
 
 static int by_name(const void *a, const void *b)
@@ -244,6 +241,9 @@ static void read_state(const struct image *im, const char *ptx, struct gpu_modul
 	}
 	free(all);
 }
+
+/* Device code reaches the heap through functions that the driver links in. */
+static const char *const heap[] = { "malloc", "free", "__nv_aligned_device_malloc" };
 
 int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_module *ret_module, struct err *e)
 {

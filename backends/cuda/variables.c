@@ -72,21 +72,18 @@ static struct word base(struct word w)
 	return dot ? (struct word){ w.at, (size_t)(dot - w.at) } : w;
 }
 
+static int by_name(const void *key, const void *variable)
+{
+	const struct word *w = key;
+	const char *name = ((const struct cuda_variable *)variable)->name;
+	int order = strncmp(w->at, name, w->len);
+	return order ? order : name[w->len] ? -1 : 0;
+}
+
 static const struct cuda_variable *variable_of(const struct reading *r, struct word w)
 {
-	size_t from = 0, to = r->variable_count;
 	w = base(w);
-	while (from < to) {
-		size_t middle = (from + to) / 2, n = strlen(r->variables[middle].name);
-		int order = memcmp(w.at, r->variables[middle].name, w.len < n ? w.len : n);
-		if (order == 0 && w.len == n)
-			return &r->variables[middle];
-		if (order < 0 || (order == 0 && w.len < n))
-			to = middle;
-		else
-			from = middle + 1;
-	}
-	return NULL;
+	return bsearch(&w, r->variables, r->variable_count, sizeof *r->variables, by_name);
 }
 
 /* --- statements ------------------------------------------------------------------------------------------------------------- */

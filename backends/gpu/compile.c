@@ -106,6 +106,15 @@ struct gpu_attempt gpu_compile_attempt(const struct gpu_compilation *c, const st
 	return a;
 }
 
+int gpu_compile_able(const struct gpu_compilation *c, const char *compiler, struct err *e)
+{
+	int result = c->attempt.result;
+	if (result != GPU_RTC_NO_MEMORY && result != GPU_RTC_NO_PROGRAM && result != GPU_RTC_NO_BUILTINS)
+		return 0;
+	return err_set(e, ERR_IO, "%s %d.%d) cannot work here: result %d: %.1000s", compiler, c->rtc.version_major,
+		       c->rtc.version_minor, result, c->attempt.log);
+}
+
 void gpu_attempt_fini(const struct gpu_rtc *rtc, struct gpu_attempt *a)
 {
 	if (a->program)

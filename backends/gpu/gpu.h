@@ -185,6 +185,9 @@ int gpu_compile_source(const struct wire_compile *request, struct buf *out, stru
 void gpu_compile_option(struct gpu_compilation *c, char *take_option);
 /* Runs the compiler with the options, and then those of the context. */
 struct gpu_attempt gpu_compile_attempt(const struct gpu_compilation *c, const struct gpu_header *headers);
+/* -ERR_IO when the attempt failed for want of what a compiler needs, which says nothing of the code. compiler: "the X compiler (Y".
+ */
+int gpu_compile_able(const struct gpu_compilation *c, const char *compiler, struct err *e);
 void gpu_attempt_fini(const struct gpu_rtc *rtc, struct gpu_attempt *a);
 /* A text that the compiler hands out in two calls, fresh; "" when it does not, or without a program. */
 char *gpu_attempt_text(gpu_program program, int (*size)(gpu_program, size_t *), int (*get)(gpu_program, char *));

@@ -62,14 +62,6 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 }
 
 /* --- sets of buffers ---------------------------------------------------------------------------------------------------- */
-static uint64_t plan_bytes(const struct plan *plan)
-{
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		bytes += plan->buffers[i].bytes;
-	return bytes;
-}
-
 int gpu_run_add_set(struct backend_run *run, struct err *e)
 {
 	const struct backend_device *d = run->device;

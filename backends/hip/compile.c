@@ -73,6 +73,9 @@ static int fail(const struct gpu_compilation *c, struct err *e)
 	const char *shared = strstr(a->log, "local memory ("), *end = strstr(a->log, "' file not found"), *header = end;
 	struct buf text = BUF_INIT;
 	unsigned asked, allowed;
+	int rc = gpu_compile_able(c, "the HIP compiler (hiprtc", e);
+	if (rc < 0)
+		return rc;
 	if (strstr(a->log, "unsupported option") || strstr(a->log, "unknown argument") || a->result == GPU_RTC_INVALID_OPTION)
 		return err_set(e, ERR_INPUT, "the HIP compiler (hiprtc %d.%d) refuses an option of the context's `options`: %.*s",
 			       rtc->version_major, rtc->version_minor, (int)strcspn(a->log, "\n"), a->log);
@@ -92,7 +95,7 @@ static int fail(const struct gpu_compilation *c, struct err *e)
 			 "Device code is compiled alone, without the host's headers: leave <%.*s> out; <stdint.h>, <math.h>, "
 			 "<hip/hip_runtime.h> and <hip/hip_fp16.h> are there",
 			 end - header < 100 ? (int)(end - header) : 100, header);
-	int rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
+	rc = err_set(e, ERR_COMPILE, "%s", buf_text(&text));
 	buf_fini(&text);
 	return rc;
 }

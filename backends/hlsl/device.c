@@ -211,14 +211,6 @@ static int find_type(const struct backend_device *d, uint32_t allowed, VkMemoryP
 	return -1;
 }
 
-static uint64_t most_memory(const struct backend_device *d)
-{
-	uint64_t most = 0;
-	for (uint32_t i = 0; i < d->memory.memoryHeapCount; i++)
-		most = d->memory.memoryHeaps[i].size > most ? d->memory.memoryHeaps[i].size : most;
-	return most;
-}
-
 static int allocate(struct backend_device *d, struct device_buffer *b, bool visible, struct err *e)
 {
 	VkBufferCreateInfo info = { .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -253,9 +245,10 @@ int hlsl_device_buffer_new(struct backend_device *d, uint64_t bytes, bool visibl
 	b->bytes = bytes;
 	int rc = allocate(d, b, visible, e);
 	/* What fits into an empty device may fit later. */
-	if (rc == -ERR_BUSY && bytes > most_memory(d))
+	uint64_t most = hlsl_device_memory(&d->memory);
+	if (rc == -ERR_BUSY && bytes > most)
 		rc = err_set(e, ERR_PRUNED, "%llu bytes do not fit into the device's memory of %llu bytes; use smaller inputs",
-			     (unsigned long long)bytes, (unsigned long long)most_memory(d));
+			     (unsigned long long)bytes, (unsigned long long)most);
 	if (rc < 0)
 		hlsl_device_buffer_free(d, b);
 	else

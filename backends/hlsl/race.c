@@ -68,9 +68,7 @@ struct launch {
 
 static int buffers_new(const struct plan *plan, const struct fill_choice *choice, uint8_t ***ret_buffers, struct err *e)
 {
-	uint64_t all = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		all += plan->buffers[i].bytes;
+	uint64_t all = plan_bytes(plan);
 	if (all > MEMORY_MAX)
 		return err_set(e, ERR_UNSUPPORTED, "the race check runs on the host, and %llu bytes of buffers are too many for it",
 			       (unsigned long long)all);

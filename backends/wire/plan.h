@@ -119,6 +119,14 @@ static inline bool plan_takes(const struct plan_buffer *b, enum plan_values valu
 bool plan_takes_nan(const struct plan *plan);
 /* Elements of the shape (product of dims). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);
+/* Bytes of all buffers. */
+static inline uint64_t plan_bytes(const struct plan *plan)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		bytes += plan->buffers[i].bytes;
+	return bytes;
+}
 /* Whether all of it is one row. */
 static inline bool plan_is_one_row(const struct plan_buffer *b)
 {

@@ -328,6 +328,7 @@ struct wire_pair {
 	uint64_t *seeds;       /* as above, for both */
 	size_t seed_count;
 };
+enum { WIRE_RESET_CPU_NS = 50000 }; /* what a reset may cost an execution later on, where the device is an idle CPU */
 enum wire_verdict { WIRE_FASTER, WIRE_SLOWER, WIRE_SAME, WIRE_UNCLEAR }; /* B relative to A */
 struct wire_paired {
 	uint64_t *a_ns, *b_ns; /* nanoseconds per execution, pair by pair */

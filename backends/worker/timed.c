@@ -27,7 +27,7 @@ struct timed {
 };
 
 enum { MORE = 8 };                                  /* executions after the last sample */
-enum { RESET_GPU_NS = 3000, RESET_CPU_NS = 50000 }; /* a reset may cost an execution so much later on */
+enum { RESET_GPU_NS = 3000 }; /* as WIRE_RESET_CPU_NS */
 enum { REFILL_EVERY = 4 };                          /* samples: writing large tensors takes much longer than a sample */
 enum { KEPT_BEFORE = 100 };                         /* executions before it is asked whether they use what is left */
 enum { KEPT_LEAST = 12 };                           /* where they cannot */
@@ -364,7 +364,7 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 		return all->backend->execute(r->on_device, KEPT_LEAST, WIRE_WARM, &ns, e);
 	}
 	/* What precedes a window moves short times: threads that sleep, caches that our kernel has used. */
-	uint64_t least = all->references ? RESET_GPU_NS : RESET_CPU_NS;
+	uint64_t least = all->references ? RESET_GPU_NS : WIRE_RESET_CPU_NS;
 	floored.floor_ns = m->floor_ns > least ? m->floor_ns : least;
 	kept.lot = 0;
 	b.arg = &kept;

@@ -477,10 +477,7 @@ static int read_ended(const struct job *row, const struct layout *l, void *resul
 		layout_read_text(l, row->result, result, &ignored);
 	if (row->state == JOB_DONE)
 		return 0;
-	enum err_code code = ERR_INPUT;
-	while (code < ERR_INTERNAL && !(row->error_code && strcmp(row->error_code, err_code_name(code)) == 0))
-		code++;
-	return err_set(e, code, "%s", row->error_text ? row->error_text : "failed");
+	return err_set(e, err_code_of(row->error_code), "%s", row->error_text ? row->error_text : "failed");
 }
 
 int engine_child_run(struct engine_job *parent, const char *id, const struct layout *l, void *result, struct err *e)

@@ -71,9 +71,7 @@ static int run_child(struct optimizer *o, struct decision *d, struct child c, js
 	/* One that somebody cancelled is begun anew, and so is one whose failure says nothing of its code: a search that goes on
 	 * would end of it again. */
 	if (*c.io_job && job_get(o->job->db, *c.io_job, &row, e) == 0) {
-		const char *code = row.error_code ? row.error_code : "";
-		bool passing = d->kind == DECISION_MEASURE || strcmp(code, err_code_name(ERR_IO)) == 0 ||
-			       strcmp(code, err_code_name(ERR_BUSY)) == 0;
+		bool passing = d->kind == DECISION_MEASURE || err_is_passing(err_code_of(row.error_code));
 		if (row.state == JOB_CANCELLED || (row.state == JOB_FAILED && passing)) {
 			free(*c.io_job);
 			*c.io_job = NULL;
@@ -99,7 +97,7 @@ static bool has(const struct optimizer *o, const char *what)
 /* Errors of which the search dies. */
 static bool is_fatal(const struct optimizer *o, const struct err *e)
 {
-	return e->code == ERR_CANCELLED || e->code == ERR_IO || e->code == ERR_BUSY || cancel_asked(&o->job->cancel);
+	return e->code == ERR_CANCELLED || err_is_passing(e->code) || cancel_asked(&o->job->cancel);
 }
 
 /* --- time ------------------------------------------------------------------------------------------------------------------- */

@@ -299,12 +299,8 @@ static void offer_size(const struct sanitize_request *q, const struct space *spa
 			params_free(params);
 			continue;
 		}
-		if (p.count == 0) {
-			double sum = 0;
-			for (size_t i = 0; i < plan->buffer_count; i++)
-				sum += (double)plan->buffers[i].bytes;
-			p.bytes = sum;
-		}
+		if (p.count == 0)
+			p.bytes = (double)plan_bytes(plan);
 		p.at[p.count++] = params;
 		plan_free(plan);
 	}

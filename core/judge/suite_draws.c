@@ -31,14 +31,6 @@ bool suite_in_parts(const struct spec *spec)
 	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
 }
 
-static uint64_t bytes_of(const struct plan *plan)
-{
-	uint64_t bytes = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		bytes += plan->buffers[i].bytes;
-	return bytes;
-}
-
 /* One draw. *io_unfit is why the last one could not judge. */
 static int execute(struct suite_running *r, const struct trial_input *input, struct check *c, bool *io_judged, char **io_unfit,
 		   struct err *e)
@@ -66,7 +58,7 @@ static unsigned draws_of_ends(const struct plan *plan)
 	bool floats = false;
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		floats = floats || (plan_is_input(&plan->buffers[i]) && dtype_is_float(plan->buffers[i].type));
-	return bytes_of(plan) > LARGE_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
+	return plan_bytes(plan) > LARGE_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
 }
 
 /* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets two or three. */
@@ -99,13 +91,13 @@ int suite_check_ends(struct suite_running *r, struct check *c, char **ret_unfit,
 /* One draw of few elements rarely holds what one row of a hundred does. */
 int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	return draw_several(r, PLAN_DECLARED, bytes_of(r->trial.variant->plan) > SMALL_BYTES ? 0 : AGAIN, c, ret_unfit, e);
+	return draw_several(r, PLAN_DECLARED, plan_bytes(r->trial.variant->plan) > SMALL_BYTES ? 0 : AGAIN, c, ret_unfit, e);
 }
 
 /* Which parts are small differs from array to array. */
 int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	uint64_t bytes = bytes_of(r->trial.variant->plan);
+	uint64_t bytes = plan_bytes(r->trial.variant->plan);
 	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? SEGMENTS_LEAST : SEGMENTS;
 	return draw_several(r, PLAN_SEGMENTS, draws, c, ret_unfit, e);
 }
@@ -162,7 +154,7 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 {
 	const struct plan *plan = r->trial.variant->plan;
 	size_t one = 0, seen = 0; /* each as likely */
-	bool judged = false, large = bytes_of(plan) > LARGE_BYTES;
+	bool judged = false, large = plan_bytes(plan) > LARGE_BYTES;
 	int rc = 0;
 	for (size_t k = 0; k < plan->buffer_count; k++)
 		if (plan_takes(&plan->buffers[k], PLAN_PATTERNS) && r->q->seed % ++seen == 0)

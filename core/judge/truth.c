@@ -89,7 +89,7 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->passing };
+	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why) };
 }
 
 static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
@@ -542,6 +542,7 @@ static int choose_oracle(const struct choosing *c, struct truth *t, struct err *
 	return rc;
 }
 
+/* 1: for lack of something that the device may have again, so it is not to be remembered. */
 static int choose(const struct choosing *c, struct truth *t, struct err *e)
 {
 	if (context_oracle(c->j->baseline))
@@ -567,7 +568,6 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 		t->ctx = context_ref(plain);
 		t->params = params_copy(c->params);
 		t->why = reason(&why);
-		t->passing = why.code == ERR_IO || why.code == ERR_BUSY;
 	}
 	context_free(block);
 	if (rc == -ERR_CANCELLED) {
@@ -575,7 +575,7 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 		*e = why;
 		return rc;
 	}
-	return 0;
+	return rc < 0 && err_is_passing(why.code);
 }
 
 int truth_choose(struct truth_memory *memory, const struct reference_source *j, struct pool_worker *process,
@@ -585,8 +585,7 @@ int truth_choose(struct truth_memory *memory, const struct reference_source *j, 
 	struct truth t = { 0 };
 	char *text = params_text(params), *key = mem_fmt("%s %s %s", context_hash(j->baseline)->hex, j->facts->id, text);
 	int rc = recall(memory, key, &t) ? 1 : choose(&c, &t, e);
-	/* What a device lacked for a moment is asked for again. */
-	if (rc == 0 && !t.passing)
+	if (rc == 0)
 		remember(memory, key, &t);
 	if (rc >= 0) {
 		*ret_truth = t;

@@ -14,7 +14,6 @@ struct truth {
 	struct params
 		*params; /* to run it with: others of the same input sizes where the lifted kernel needs more than the device has */
 	char *why;       /* it is not lifted; NULL: it is */
-	bool passing;    /* because of something that the device lacked for the moment */
 };
 void truth_fini(struct truth *t);
 bool truth_is_oracle(const struct truth *t);

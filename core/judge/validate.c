@@ -111,11 +111,11 @@ static int judge_one(const struct reference_source *j, const struct validate_req
 	return 0;
 }
 
-static uint64_t plan_bytes(const struct plan *plan, bool outputs)
+static uint64_t output_bytes(const struct plan *plan)
 {
 	uint64_t bytes = 0;
 	for (size_t i = 0; i < plan->buffer_count; i++)
-		bytes += !outputs || plan_is_output(&plan->buffers[i]) ? plan->buffers[i].bytes : 0;
+		bytes += plan_is_output(&plan->buffers[i]) ? plan->buffers[i].bytes : 0;
 	return bytes;
 }
 
@@ -132,7 +132,7 @@ static struct reference_ahead *look_ahead(const struct reference_source *j, cons
 		if (x->why.code != ERR_NONE)
 			continue;
 		struct suite_request suite = suite_of(q, NULL, x);
-		uint64_t bytes = plan_bytes(x->variant.plan, true), all = plan_bytes(x->variant.plan, false);
+		uint64_t bytes = output_bytes(x->variant.plan), all = plan_bytes(x->variant.plan);
 		most = bytes > most ? bytes : most;
 		largest = all > largest ? all : largest;
 		stays |= resident_suits(q->facts, x->variant.plan);

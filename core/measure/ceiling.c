@@ -128,7 +128,7 @@ int ceiling_list(const struct eval *ev, const struct facts *facts, struct db *db
 		/* A pipe that this device lacks is not a failure; a lost worker or a full device is one. */
 		if (measure(ev, facts, &kernels.at[i], &speed, &why) < 0)
 			rc = err_if_cancelled(&why, e);
-		whole = whole && why.code != ERR_IO && why.code != ERR_BUSY && (why.code != ERR_NONE || isfinite(speed));
+		whole = whole && !err_is_passing(why.code) && (why.code != ERR_NONE || isfinite(speed));
 		if (rc == 0 && isfinite(speed)) {
 			add(&list, kernels.at[i].name, speed);
 			rc = keep(db, facts, kernels.at[i].name, speed, e);

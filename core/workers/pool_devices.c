@@ -347,9 +347,8 @@ int pool_is_same_kind(const struct facts *want, const struct facts *found, bool 
 		    (any_host && !want->shares_cpu ? true : strcmp(want_host ? want_host : "", host ? host : "") == 0);
 	return same ? 0
 		    : err_set(e, ERR_UNSUPPORTED,
-			      "it was %s (%s) on %s, and is now %s (%s) on %s: end the daemon with `peakd stop`, so that the next "
-			      "one "
-			      "looks again, and do not compare their times",
+			      "it was %s (%s) on %s, and is now %s (%s) on %s: end the daemon with `peakd stop`, so that the "
+			      "next one looks again, and do not compare their times",
 			      want->name, want->driver, want->host, found->name, found->driver, found->host);
 }
 

@@ -14,13 +14,16 @@
 
 /* What timing may take beyond its own cap: warm-up, one slow sample, the flushes between; the search for a library's algorithm. */
 #define SLACK_NS (60 * CLOCK_S)
-/* What a reset may cost an execution later on, where the device is an idle CPU. */
-#define TRIAL_RESET_CPU_NS 50000
+
+static bool lives(const struct pool_worker *worker, unsigned generation)
+{
+	return generation == pool_generation(worker) && pool_is_alive(worker);
+}
 
 /* -ERR_CRASH when the process that holds the trial is gone. */
 static int check_alive(const struct trial *t, struct err *e)
 {
-	if (t->generation == pool_generation(t->worker) && pool_is_alive(t->worker))
+	if (lives(t->worker, t->generation))
 		return 0;
 	return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 }
@@ -66,11 +69,6 @@ int trial_begin(struct trial *t, struct pool_worker *worker, const struct varian
 	return 0;
 }
 
-static bool judge_lives(const struct trial *t)
-{
-	return t->judge_generation == pool_generation(t->judge) && pool_is_alive(t->judge);
-}
-
 /* A request to the judge's process. Whatever ends it, a baseline on other values perhaps, is no evidence against what is judged. */
 static int ask_judge(struct pool_worker *judge, enum wire_type type, const void *request, int64_t timeout_ns, void *ret_answer,
 		     struct err *e)
@@ -85,7 +83,7 @@ static int ask_judge(struct pool_worker *judge, enum wire_type type, const void 
 static void release_adopted(struct trial *t)
 {
 	struct err ignored = ERR_INIT;
-	if (t->judge && judge_lives(t))
+	if (t->judge && lives(t->judge, t->judge_generation))
 		pool_ask(t->judge, WIRE_RELEASE, &(struct wire_release){ .run = t->adopted }, EVAL_PREPARE_NS, NULL, &ignored);
 	t->judge = NULL;
 }
@@ -162,7 +160,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	struct wire_executed executed = { 0 };
 	if (!(input->keep & WIRE_LOOK))
 		t->left_count = 0;
-	int rc = t->judge && (t->rotated || !judge_lives(t)) ? trial_adopt(t, t->judge, e) : 0;
+	int rc = t->judge && (t->rotated || !lives(t->judge, t->judge_generation)) ? trial_adopt(t, t->judge, e) : 0;
 	if (rc < 0)
 		return rc;
 	rc = t->judge ? execute_apart(t, &request, timeout_ns, &executed, e)
@@ -565,7 +563,7 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 	*ret_ratio = 1;
 	/* The more processes share the CPU, the more an execution costs that caches and threads are not ready for. */
 	if (on_cpu && getloadavg(&load, 1) == 1 && cores > 0)
-		request.floor_ns = (uint64_t)(TRIAL_RESET_CPU_NS * (1 + load / cores));
+		request.floor_ns = (uint64_t)(WIRE_RESET_CPU_NS * (1 + load / cores));
 	for (uint32_t tries = 0; tries < TRIES && faster < SURE; tries++) {
 		struct wire_paired p;
 		request.min_pairs = min_pairs;

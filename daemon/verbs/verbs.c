@@ -364,14 +364,6 @@ struct whole {
 	size_t seen_count;
 };
 
-static bool is_seen(const struct whole *w, const char *path)
-{
-	for (size_t i = 0; i < w->seen_count; i++)
-		if (strcmp(w->seen[i], path) == 0)
-			return true;
-	return false;
-}
-
 static void add_file(struct whole *w, const char *path, const char *name, const char *text)
 {
 	unsigned number = 1;
@@ -385,7 +377,8 @@ static void add_file(struct whole *w, const char *path, const char *name, const 
 			real = realpath(beside, NULL);
 			free(beside);
 		}
-		if (real && (is_seen(w, real) || run_setup_read(real, &part, &ignored) == 0)) {
+		if (real && (mem_has_text((const char *const *)w->seen, w->seen_count, real) ||
+			     run_setup_read(real, &part, &ignored) == 0)) {
 			if (part) {
 				*MEM_PUSH(w->seen, w->seen_count) = mem_str(real);
 				buf_addf(&w->text, "#line 1 \"%s\"\n", given);

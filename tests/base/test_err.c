@@ -22,5 +22,9 @@ int main(void)
 	ok(((unsigned char)e.text[strlen(e.text) - 5] == 0xC3), "truncation keeps characters whole");
 	ok(err_set(NULL, ERR_IO, "nobody listens") < 0, "err_set accepts NULL for the struct");
 	is_str(err_code_name(ERR_TIMEOUT), "timeout", "err_code_name names a code");
+	bool all = err_code_of("no such code") == ERR_INTERNAL && err_code_of(NULL) == ERR_INTERNAL;
+	for (enum err_code code = ERR_INPUT; code <= ERR_INTERNAL; code++)
+		all = all && err_code_of(err_code_name(code)) == code;
+	ok(all, "a code's name gives the code");
 	return tap_done();
 }
