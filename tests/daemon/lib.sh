@@ -22,11 +22,10 @@ holder()
 # Waits up to SECONDS until a command succeeds.
 wait_for()
 {
-	tries=$(($1 * 50))
+	deadline=$(($(date +%s) + $1))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
+		[ "$(date +%s)" -lt $deadline ] || return 1
 		sleep 0.02
 	done
 }

@@ -102,7 +102,7 @@ is_kept() # faults the workers until a job has written down the crash of a kerne
 	ticks=$((ticks + killed)) killed=0
 	[ "$(sqlite3 "$T/crash.db" "SELECT count(*) FROM fact WHERE key = 'last_crash'")" = 1 ]
 }
-wait_for 60 is_kept
+wait_for 300 is_kept
 "$peakd" devices --db "$T/crash.db" >"$T/devices" 2>&1
 has "$(cat "$T/devices")" "last crash: scale (checkpoint 1), n=4096 BX=" "devices names kernel and configuration of the last crash"
 has "$(cat "$T/devices")" "signal 11" "devices names the signal of the last crash"

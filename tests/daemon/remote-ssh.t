@@ -74,15 +74,19 @@ sed 's/C\[id.x\] = 2.0 \* A\[id.x\];/{ float x = A[id.x]; for (uint i = 0; i < 2
 # Ends the connection of the first worker that has worked for 0.3 s, as sshd's death does.
 cut_one()
 {
-	session=$(busy_session sshd) && kill -9 "$session"
+	session=$(busy_session sshd) && kill -9 "$session" && cut=0
+}
+cut_or_over() # cut_or_over CLIENT
+{
+	cut_one || gone "$1"
 }
 validate() # validate: cuts one connection meanwhile
 {
 	for idle in $(workers | cut -d' ' -f2); do kill "$idle"; done
 	timeout 120 "$peakd" validate slow --device $device --db "$db" >"$T/out" 2>&1 &
 	validating=$!
-	wait_for 60 cut_one
-	cut=$?
+	cut=1
+	wait_for 60 cut_or_over $validating
 	wait $validating
 	status=$?
 }
@@ -104,12 +108,12 @@ is "$(sqlite3 "$db" "SELECT count(*) FROM validation WHERE verdict = 'failed'")"
 tuning=$!
 cut_all()
 {
-	cut_one || return 1
+	cut_one || { gone $tuning; return; }
 	for session in $(ps -o pid= --ppid "$sshd"); do kill -9 "$session" 2>/dev/null; done
 	return 0
 }
+cut=1
 wait_for 60 cut_all
-cut=$?
 wait $tuning
 is "$?:$cut" 0:0 "a tune goes on when all its connections die" "$(cat "$T/out")"
 is "$(sqlite3 "$db" "SELECT count(*) FROM measurement WHERE status NOT IN ('ok', 'pruned')")" 0 "no configuration is blamed for a connection" "$(sqlite3 "$db" 'SELECT status, * FROM measurement' | head -5)"
