@@ -111,10 +111,10 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 	struct place p = { "buffer", mem->name, at / mem->element, false };
 	bool store = kind == RACE_WRITE, inside = at + bytes <= mem->len && at + bytes >= at;
 	uint64_t old = 0;
-	if (!inside && store && g->finding == NULL)
+	if (!inside && store && !g->inside && g->finding == NULL)
 		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index, g->number - 1,
 				     mem->name, (long long)at);
-	if (!inside && !store && g->doubt == NULL)
+	if (!inside && !store && !g->inside && g->doubt == NULL)
 		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->number - 1,
 				   mem->name, (long long)at);
 	if (!inside) {
@@ -181,10 +181,10 @@ void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t
 	if (g->counting && shared)
 		hlsl_race_count_access(g, lane, 0, x->place + pointer[1], t->slots * 4, true, store);
 	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
-	if (to == NULL && shared && store && g->finding == NULL)
+	if (to == NULL && shared && store && !g->inside && g->finding == NULL)
 		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(g, variable));
 	/* Both sides of `?:` are loaded: what is read there counts only if an output depends on it. */
-	if (to == NULL && shared && !store && g->doubt == NULL)
+	if (to == NULL && shared && !store && !g->inside && g->doubt == NULL)
 		g->doubt = mem_fmt("thread %u reads outside of groupshared %s", lane->index, name_of(g, variable));
 	for (uint32_t i = 0; to == NULL && !store && i < t->slots; i++)
 		slots[i] = hlsl_race_undefined(g, t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t);
@@ -223,7 +223,7 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 	const struct race_memory *mem = &g->memory[p[0]];
 	uint64_t *at = buffer ? NULL : inside(g, lane, x, p[1], 1), bytes = t->bits / 8;
 	bool there = buffer ? mem->bytes && p[1] + bytes <= mem->len && p[1] + bytes >= p[1] : at != NULL;
-	if (!there && g->finding == NULL)
+	if (!there && !g->inside && g->finding == NULL)
 		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;

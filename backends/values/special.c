@@ -160,9 +160,22 @@ static void sparse(const struct stream *s, uint64_t first, double *v, size_t n)
 	}
 }
 
+/* Whether an array gets one special value alone, which others in it cannot hide. */
+static bool is_lone(const struct stream *s)
+{
+	return s->seed % PLAN_SEEDS == PLAN_SEED_LONE;
+}
+
+/* The one that such an array gets: not finite, where its domain does not hold it back. */
+static double lone(const struct stream *s, uint64_t k)
+{
+	const double list[] = { NAN, INFINITY, -INFINITY };
+	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
+}
+
 static void special_places(const struct stream *s, uint64_t first, double *v, size_t n)
 {
-	uint64_t count = s->rows * s->columns, tile = tile_length(count);
+	uint64_t count = s->rows * s->columns, tile = tile_length(count), tiles = (count + tile - 1) / tile;
 	bool whole = !dtype_is_float(s->buffer->type);
 	if (count < TILE_MIN)
 		return;
@@ -170,8 +183,9 @@ static void special_places(const struct stream *s, uint64_t first, double *v, si
 		/* Which element of tile k is special. */
 		uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
 		uint64_t at = begin + salted(s, PLACE, k) % len;
-		if (at >= first && at < first + n)
-			v[at - first] = !whole ? special(s, k) : k & 1 ? s->buffer->most : s->buffer->least;
+		if (at < first || at >= first + n || (is_lone(s) && k != salted(s, HOLE, 0) % tiles))
+			continue;
+		v[at - first] = whole ? (k & 1 ? s->buffer->most : s->buffer->least) : is_lone(s) ? lone(s, k) : special(s, k);
 	}
 }
 

@@ -41,6 +41,33 @@ static double in_segment(const struct stream *s, uint64_t i, double v)
 	return is_inside(b, x) ? x : v;
 }
 
+/* The one block of neighbours that stands out in the matrix that element i is in, as a bright spot of an image. */
+static bool in_block(const struct stream *s, uint64_t i)
+{
+	uint64_t height = (uint64_t)s->buffer->dims[s->buffer->rank - 2], row = i / s->columns, y = row % height,
+		 x = i % s->columns;
+	uint64_t drawn = salted(s, TIE, row / height), wide = UINT64_C(2) << (drawn & 3), high = UINT64_C(2) << (drawn >> 2 & 3);
+	while (wide > 2 && 2 * wide > s->columns)
+		wide /= 2;
+	while (high > 2 && 2 * high > height)
+		high /= 2;
+	return x / wide == (drawn >> 8) % s->columns / wide && y / high == (drawn >> 32) % height / high;
+}
+
+/* Whether a column is one of those that share most bits of their number, as the elements of one thread do: neighbours, and
+ * neighbours of these that are a power of two apart. */
+static bool in_share(const struct stream *s, uint64_t row, uint64_t column)
+{
+	uint64_t drawn = salted(s, TIE, row), at = salted(s, PLACE, row) % s->columns, bits = 1, near, free;
+	while (bits < 32 && UINT64_C(1) << bits < s->columns)
+		bits++;
+	near = drawn % (bits < 4 ? bits : 4);
+	free = (UINT64_C(1) << near) - 1;
+	for (uint64_t k = drawn >> 8 & 3; k > 1; k--)
+		free |= UINT64_C(1) << (near + (drawn >> 8 * k) % (bits - near));
+	return ((column ^ at) & ~free) == 0;
+}
+
 /* Whether an element is at the upper end: a row's elements are alike, or a comb or a block of columns differs. One element is never
  * as the pattern is: where all outputs are far below the numbers that they are made of, doubles tell no truth. */
 static bool is_high(const struct stream *s, uint64_t i)
@@ -49,6 +76,10 @@ static bool is_high(const struct stream *s, uint64_t i)
 	bool other = i == salted(s, HOLE, 0) % (s->rows * s->columns);
 	if (special_takes(s))
 		return other != (salted(s, CONSTANT, 0) & 1);
+	if (s->seed % PLAN_SEEDS == 0 && s->buffer->rank > 1)
+		return other != in_block(s, i);
+	if (s->seed % PLAN_SEEDS == 1)
+		return other != in_share(s, row, column);
 	while (most < PERIODS && UINT64_C(8) << most <= s->columns)
 		most++;
 	period = drawn & 3 ? UINT64_C(1) << (drawn >> 16) % (most + 1) : 2 + (drawn >> 16) % 15;

@@ -31,7 +31,7 @@ enum {
 	FAINT = -56,         /* of PLAN_IMMEDIATE_ROWS: powers of two whose squares f32 still holds, where small ones are zero */
 	LOUD = 60,
 	MANTISSA = 53, /* bits of a double, which integers of PLAN_NEGATIVE are drawn as */
-	FIXED = -10, /* what fixed point in a closed domain holds: not all rows are smaller */
+	FIXED = -10,   /* what fixed point in a closed domain holds: not all rows are smaller */
 };
 
 /* One number for each use of the same index, so that choices are independent. */
@@ -106,7 +106,8 @@ static inline uint64_t in_equal_row(const struct stream *s, uint64_t i)
  * chance. */
 static inline uint64_t at_an_end(const struct stream *s, uint64_t i)
 {
-	uint64_t row = i / s->columns, column = i % s->columns, cut = 1 + salted(s, PLACE, row) % s->columns;
+	uint64_t row = i / s->columns, column = i % s->columns, last = s->columns - 1,
+		 cut = last ? 1 + salted(s, PLACE, row) % last : 1;
 	bool chosen = s->rows > 1 ? is_chosen(s, CONSTANT, row) : salted(s, CONSTANT, 0) & 1;
 	return !chosen ? i : row * s->columns + (column < cut ? 0 : s->columns - 1);
 }

@@ -25,12 +25,12 @@ enum {
 #define BOUND_SUMS_LEAST 64.0 /* roundoffs that any arithmetic may cost */
 #define BOUND_SUMS_MOST 256.0
 #define BOUND_SUMS_TRUNCATED 1024.0 /* the most on matrix units */
-#define BOUND_INPUTS_FACTOR 6.0    /* the sensitivity is the largest of four random moves */
-#define BOUND_LUCK 16.0            /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
-#define BOUND_SCALE_FACTOR 64.0    /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
-#define BOUND_BASELINE_FACTOR 2.0  /* times the largest error among like elements, */
-#define BOUND_BASELINE_FAR 8.0     /* and where conditions are extreme: their errors have long tails */
-#define BOUND_BASELINE_LEAST 256.0 /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
+#define BOUND_INPUTS_FACTOR 6.0     /* the sensitivity is the largest of four random moves */
+#define BOUND_LUCK 16.0             /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
+#define BOUND_SCALE_FACTOR 64.0     /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
+#define BOUND_BASELINE_FACTOR 2.0   /* times the largest error among like elements, */
+#define BOUND_BASELINE_FAR 8.0      /* and where conditions are extreme: their errors have long tails */
+#define BOUND_BASELINE_LEAST 256.0  /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
@@ -76,7 +76,8 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
-	uint32_t pooled; /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
+	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
+	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
@@ -351,6 +352,8 @@ BOUND_INLINE void bound_element(const struct bound_limits *l, const float *error
 	x->value = x->y;
 	if (!(x->moved >= 0))
 		bound_set(x, INFINITY, BOUND_ABSORBED);
+	else if (l->mixed && isnan(x->y))
+		bound_set(x, INFINITY, BOUND_UNLIKE);
 	else if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
 		bound_special(l, x);
 	else if (isinf(x->moved) || (l->has_baseline && !isfinite(x->baseline)))

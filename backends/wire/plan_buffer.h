@@ -98,6 +98,9 @@ enum plan_values {
 	PLAN_VALUES,   /* their number */
 };
 
+/* Seeds are of so many kinds. One gives each array of PLAN_SPECIAL and its relatives a single special value. */
+enum { PLAN_SEEDS = 4, PLAN_SEED_MORE = 1, PLAN_SEED_LONE = 3 };
+
 /* The numbers that a kernel's compiled code holds, for the two kinds of values that are made of them. */
 enum {
 	PLAN_IMMEDIATES_MAX = 32,

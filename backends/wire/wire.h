@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 23, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 24, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -373,7 +373,13 @@ struct wire_ceilings { struct wire_ceiling *at; size_t count; };
 /* How far outputs may depend on the order in which groups and waves run: at will, not at all, as sums of floats round. */
 enum wire_order { WIRE_ORDER_ANY, WIRE_ORDER_FIXED, WIRE_ORDER_ROUNDS };
 /* Interprets the kernels on such values and looks for races. */
-struct wire_races { uint32_t run; uint64_t seed; enum wire_order ordered; enum plan_values values; };
+struct wire_races {
+	uint32_t run;
+	uint64_t seed;
+	enum wire_order ordered;
+	enum plan_values values;
+	struct plan_immediates immediates; /* of PLAN_IMMEDIATE_ROWS */
+};
 struct wire_raced { char *finding; /* the first race; "" none */ };
 
 /* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted;

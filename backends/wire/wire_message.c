@@ -140,7 +140,7 @@ const struct wire_table wire_product_found_table = WIRE_TABLE("product found", w
 
 const struct wire_table wire_races_table = WIRE_TABLE("races", wire_races, NULL,
 	WIRE_ANY(wire_races, run), WIRE_ANY(wire_races, seed), WIRE_UP_TO(wire_races, ordered, WIRE_ORDER_ROUNDS),
-	WIRE_UP_TO(wire_races, values, PLAN_VALUES - 1));
+	WIRE_UP_TO(wire_races, values, PLAN_VALUES - 1), WIRE_STRUCT(wire_races, immediates, &chosen_table));
 
 static const struct wire_table launch_count_table = WIRE_TABLE("count of a launch", wire_launch_count, NULL,
 	WIRE_STRING(wire_launch_count, kernel),
@@ -202,6 +202,7 @@ static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits,
 	WIRE_UP_TO(bound_limits, has_baseline, 1),
 	WIRE_UP_TO(bound_limits, capped, 1),
 	WIRE_UP_TO(bound_limits, pooled, 1),
+	WIRE_UP_TO(bound_limits, mixed, 1),
 	WIRE_UP_TO(bound_limits, fields, BOUND_FIELDS));
 
 const struct wire_table wire_truth_table = WIRE_TABLE("truth", wire_truth, NULL,

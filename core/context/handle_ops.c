@@ -90,7 +90,7 @@ static void add_arg(lua_State *L, const char *key, const char *what)
 	}
 	if (l->arg_count == ARGS_MAX)
 		luaL_error(L, "launch: more than %d arguments", ARGS_MAX);
-	a.name = mem_str(key && a.kind != PLAN_ARG_BUFFER ? key : name ? name : "");
+	a.name = mem_str(key ? key : name ? name : "");
 	*MEM_PUSH(l->args, l->arg_count) = a;
 }
 

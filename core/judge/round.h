@@ -9,6 +9,7 @@
 
 #define FAR_FACTOR 32.0 /* times the roundoffs on far values */
 #define SHIFTED_FACTOR 4.0
+#define END_FACTOR 16.0    /* where all of a row lie close together and one element may lie apart */
 #define MIXED_FACTOR 256.0 /* on rows of two scales: what is small there costs what is large */
 
 static inline bool round_is_at_end(enum plan_values v)
@@ -67,9 +68,11 @@ static inline bool round_is_infinite(enum plan_values v)
 static inline double round_far_factor(enum plan_values v)
 {
 	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
-	bool shifted = v == PLAN_FAR || v == PLAN_PATTERNS || equal || round_is_at_end(v);
+	bool shifted = v == PLAN_FAR || v == PLAN_PATTERNS || v == PLAN_LARGER || equal;
 	if (v == PLAN_SEGMENTS)
 		return MIXED_FACTOR;
+	if (round_is_at_end(v))
+		return END_FACTOR;
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
 

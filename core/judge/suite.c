@@ -173,6 +173,8 @@ static int run_step(struct suite_running *r, const struct step *x, bool *ret_unf
 				     .values = x->values,
 				     .keep = x->keep };
 	char *unfit = NULL;
+	if (x->values == PLAN_SPECIAL || x->values == PLAN_SPECIAL_NUMBERS)
+		input.seed = input.seed / PLAN_SEEDS * PLAN_SEEDS; /* many of them: suite_check_special has one alone */
 	check_fini(&r->check);
 	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
 		check_failed(&r->check, e);
@@ -218,9 +220,10 @@ static int run_step(struct suite_running *r, const struct step *x, bool *ret_unf
 static const char *hint_of(const struct suite_running *r, enum plan_values values)
 {
 	if (round_is_infinite(values))
-		return r->check.gave_nan && strstr(context_region(r->q->ctx, REGION_DEVICE), "exp")
+		return r->check.gave_nan && strstr(context_region(r->q->ctx, REGION_DEVICE), "exp(")
 			       ? "; where a running maximum m may still be infinite, exp(x - m) is NaN and needs a guard"
-			       : "";
+		       : r->check.gave_nan ? "; zero times infinity is NaN: padding, and a mask that multiplies, need a guard"
+					   : "";
 	return r->check.wants_nan ? "; the reference is NaN there, as where it overflows: declare a range in which it is not" : "";
 }
 
@@ -252,30 +255,41 @@ static enum wire_order order_of(const struct spec *spec)
 	return order;
 }
 
-/* On other values the interpreter looks into branches that declared ones do not take; what it cannot judge there is no gap. */
+/* One interpretation. On other values it looks into branches that declared ones do not take; what it cannot judge there is no gap. */
+static int interpret(struct suite_running *r, const struct wire_races *asked, char **ret_unfit, char **ret_finding, struct err *e)
+{
+	int rc = trial_races(&r->trial, asked, ret_finding, e);
+	if (rc == 0 || e->code != ERR_UNSUPPORTED)
+		return rc;
+	if (asked->values == PLAN_DECLARED) {
+		r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
+		*ret_unfit = mem_str(e->text);
+	}
+	*e = (struct err)ERR_INIT;
+	return 0;
+}
+
 static int check_races(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE, PLAN_MIXED_ZEROS, PLAN_NEAR_TIES };
+	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE,          PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_HUGE,
+						   PLAN_FAINT,    PLAN_INFINITE_ROWS, PLAN_CHAINS,      PLAN_FEW };
+	enum { ORDERED = 4 }; /* the first ones: whether the order of groups shows is asked on them */
+	struct dictionary_draw draws[DICTIONARY_DRAWS];
+	unsigned n = 0;
 	char *finding = NULL;
 	int rc = 0;
 	(void)c;
-	for (size_t i = 0; i < MEM_COUNT(values) && rc == 0 && finding == NULL; i++) {
-		struct wire_races asked = { .seed = r->q->seed,
-					    .ordered = order_of(context_spec(r->j->baseline)),
-					    .values = values[i] };
-		if (!round_inputs(r->trial.variant->plan, values[i]).any)
-			continue;
-		rc = trial_races(&r->trial, &asked, &finding, e);
-		if (rc < 0 && e->code == ERR_UNSUPPORTED && i == 0) {
-			r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
-			*ret_unfit = mem_str(e->text);
-		}
-		if (rc < 0 && e->code == ERR_UNSUPPORTED) {
-			*e = (struct err)ERR_INIT;
-			rc = 0;
-		}
-		if (*ret_unfit)
-			return rc;
+	for (size_t i = 0; i < MEM_COUNT(values) && rc == 0 && finding == NULL && *ret_unfit == NULL; i++) {
+		struct wire_races asked = { .seed = r->q->seed, .values = values[i] };
+		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
+		if (round_inputs(r->trial.variant->plan, values[i]).any)
+			rc = interpret(r, &asked, ret_unfit, &finding, e);
+	}
+	if (rc == 0 && finding == NULL && *ret_unfit == NULL)
+		rc = suite_numbers(r, PLAN_IMMEDIATE_ROWS, draws, &n, e);
+	for (unsigned i = 0; i < n && rc == 0 && finding == NULL; i++) {
+		struct wire_races asked = { .seed = draws[i].seed, .values = draws[i].values, .immediates = draws[i].numbers };
+		rc = interpret(r, &asked, ret_unfit, &finding, e);
 	}
 	if (finding)
 		rc = err_set(e, ERR_WRONG, "%s", finding);
@@ -422,6 +436,8 @@ static const struct {
 	bool values; /* for all configurations, as the steps */
 } extras[] = {
 	{ "on more values", "more values", suite_check_again, false },
+	{ "with one NaN or infinity alone, and on more zeros, denormals and infinities", "one NaN or infinity alone",
+	  suite_check_special, false },
 	{ "on the code's own numbers", "the code's own numbers", suite_check_immediates, true },
 	{ "on rows near the code's own numbers", "rows near the code's own numbers", suite_check_immediate_rows, true },
 	{ "on rows of which parts are far smaller", "rows of which parts are far smaller", suite_check_segments, true },
@@ -540,6 +556,7 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		err_set(&why, ERR_INTERNAL, "%s", r.weak);
 		check_fini(&r.check);
 		check_failed(&r.check, &why);
+		r.check.weak = mem_str(r.weak);
 	}
 	if (rc == 0 && !r.check.passed && r.check.code == ERR_WRONG && request->extras)
 		explain(&r);

@@ -15,8 +15,10 @@ enum {
 	ENDS_BESIDE_FLOATS = 8,
 	ENDS_LEAST = 2,   /* of large arrays */
 	CHOICES = 400000, /* that are tried for one that chooses an array, */
-	KINDS = 4,        /* each of the same rest by this */
 	AGAIN = 8,        /* draws of declared values */
+	LONE = 12,        /* draws of one special value in each array, */
+	PLACES = 4,       /* and of many */
+	PATTERNS = 8,     /* draws of PLAN_PATTERNS of small arrays */
 	SEGMENTS = 8,     /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
@@ -94,6 +96,30 @@ int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit
 	return draw_several(r, PLAN_DECLARED, plan_bytes(r->trial.variant->plan) > SMALL_BYTES ? 0 : AGAIN, c, ret_unfit, e);
 }
 
+/* One draw has few of the special values in a short row, and among many no single one shows in a sum or flag of the whole array. */
+int suite_check_special(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	uint64_t bytes = plan_bytes(plan), base = r->q->seed / PLAN_SEEDS * PLAN_SEEDS;
+	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? 2 : LONE + PLACES;
+	int64_t until = clock_now() + DRAWS_NS;
+	bool judged = false;
+	int rc = 0;
+	r->needless = !round_judges(plan, PLAN_SPECIAL) || !round_inputs(plan, PLAN_SPECIAL).any ||
+		      suite_in_parts(context_spec(r->j->baseline));
+	if (r->needless)
+		*ret_unfit = mem_str("no input has such values");
+	for (uint64_t i = 0; i < draws && rc == 0 && c->passed && !r->needless && (i == 0 || clock_now() < until); i++) {
+		struct trial_input input = { .seed = base + PLAN_SEEDS * (i + 1) + (i % 4 < 3 ? PLAN_SEED_LONE : PLAN_SEED_MORE),
+					     .poison = CHECK_POISON,
+					     .values = PLAN_SPECIAL };
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	r->needless |= *ret_unfit != NULL; /* the table's step says why */
+	settle(judged, ret_unfit);
+	return rc;
+}
+
 /* Which parts are small differs from array to array. */
 int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
@@ -105,7 +131,7 @@ int suite_check_segments(struct suite_running *r, struct check *c, char **ret_un
 /* A seed that chooses buffer k alone among those that have such values, or none where k is past the end; 0: none was found. */
 static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, size_t k, uint64_t first)
 {
-	for (uint64_t seed = first; seed < first + CHOICES; seed += KINDS) {
+	for (uint64_t seed = first; seed < first + CHOICES; seed += PLAN_SEEDS) {
 		bool alone = true;
 		for (size_t i = 0; i < plan->buffer_count && alone; i++)
 			if (plan_takes(&plan->buffers[i], values))
@@ -133,7 +159,7 @@ int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit,
 		static const uint64_t kinds[3] = { 0, 1, 3 };
 		bool alone = plan_is_one_row(b);
 		if (!plan_takes(b, PLAN_RUNS) || (i % 3 && !alone) ||
-		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, r->q->seed / KINDS * KINDS + kinds[i % 3])) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, r->q->seed / PLAN_SEEDS * PLAN_SEEDS + kinds[i % 3])) == 0)
 			continue;
 		rc = execute(r, &input, c, &judged, &unfit, e);
 		if (rc == 0 && !c->passed) {
@@ -162,32 +188,45 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	r->needless = seen == 0;
 	if (r->needless)
 		*ret_unfit = mem_str("no input has such values");
-	for (size_t k = 0; k <= plan->buffer_count && rc == 0 && c->passed && !r->needless; k++) {
+	size_t none = plan->buffer_count, all = none + (plan_bytes(plan) > SMALL_BYTES ? 1 : PATTERNS);
+	uint64_t from = r->q->seed;
+	int64_t until = clock_now() + DRAWS_NS;
+	for (size_t k = 0; k < all && rc == 0 && c->passed && !r->needless && (k <= none || clock_now() < until); k++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
-		bool none = k == plan->buffer_count;
-		if ((!none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
-		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, r->q->seed)) == 0)
+		if ((k < none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
+		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, from)) == 0)
 			continue;
+		from = k >= none ? input.seed + PLAN_SEEDS + 1 : from; /* the next kind of seeds has other patterns */
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	settle(judged, ret_unfit);
 	return rc;
 }
 
+int suite_numbers(const struct suite_running *r, enum plan_values values, struct dictionary_draw ret_draws[DICTIONARY_DRAWS],
+		  unsigned *ret_count, struct err *e)
+{
+	struct reference_values declared = { .size = r->trial.variant->params, .seed = r->q->seed };
+	const struct reference *baseline = NULL;
+	int rc = reference_get(r->j, r->trial.worker, &declared, &baseline, e);
+	if (rc < 0)
+		return rc;
+	*ret_count = dictionary_draws(r->q->immediates, &baseline->immediates, r->trial.variant->plan, values,
+				      suite_in_parts(context_spec(r->j->baseline)), r->q->seed, ret_draws);
+	reference_release(r->j->ev->references, baseline);
+	return 0;
+}
+
 /* Values made of the numbers that the kernel's code holds. */
 static int check_dictionary(struct suite_running *r, enum plan_values values, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct plan *plan = r->trial.variant->plan;
-	struct reference_values declared = { .size = r->trial.variant->params, .seed = r->q->seed };
-	const struct reference *baseline = NULL;
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
+	unsigned n = 0;
 	bool judged = false;
-	int rc = reference_get(r->j, r->trial.worker, &declared, &baseline, e);
+	int rc = suite_numbers(r, values, draws, &n, e);
 	if (rc < 0)
 		return rc;
-	unsigned n = dictionary_draws(r->q->immediates, &baseline->immediates, plan, values,
-				      suite_in_parts(context_spec(r->j->baseline)), r->q->seed, draws);
-	reference_release(r->j->ev->references, baseline);
 	r->needless = true;
 	for (unsigned i = 0; i < n && rc == 0 && c->passed; i++) {
 		struct trial_input input = {

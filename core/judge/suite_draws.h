@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "core/judge/check.h"
+#include "core/judge/dictionary.h"
 #include "core/judge/suite.h"
 
 #define SUITE_OPEN                                                                                                                 \
@@ -27,11 +28,15 @@ struct suite_running {
  * says why (free()), and `needless` whether there was nothing to find. An error is the kernel's own failure. */
 int suite_check_ends(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_special(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+/* The draws of PLAN_IMMEDIATES or PLAN_IMMEDIATE_ROWS that are due to the kernel. */
+int suite_numbers(const struct suite_running *r, enum plan_values values, struct dictionary_draw ret_draws[DICTIONARY_DRAWS],
+		  unsigned *ret_count, struct err *e);
 /* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
 bool suite_in_parts(const struct spec *spec);
 

@@ -218,14 +218,15 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 	return rc;
 }
 
-/* It hung, and another configuration of its size is right: it is useless, and says nothing about the others. */
+/* It hung, and another configuration of its size is right: it is useless, and says nothing about the others. Or any number would
+ * pass at its `check:` size, such as a softmax of one column, and another size is right. */
 static bool is_spared(const struct samples *p, const struct validate_finding *f)
 {
 	struct params *size = params_part(f->params, false);
-	bool spared = false;
-	for (size_t i = 0; i < p->count && f->check.code == ERR_TIMEOUT && !spared; i++) {
+	bool hung = f->check.code == ERR_TIMEOUT, weak = !f->check.passed && f->check.weak && f->checked_size, spared = false;
+	for (size_t i = 0; i < p->count && (hung || weak) && !spared; i++) {
 		const struct validate_finding *other = &p->at[i].finding;
-		spared = other->check.passed && !other->validator && params_contain(other->params, size);
+		spared = other->check.passed && !other->validator && (weak || params_contain(other->params, size));
 	}
 	params_free(size);
 	return spared;
@@ -281,7 +282,7 @@ static const struct validate_finding *first_failure(const struct validate_result
 	return skipped;
 }
 
-/* Those that were left out because they hung. */
+/* Those that were left out. */
 static void add_hung(const struct validate_result *r, struct buf *out)
 {
 	for (size_t i = 0; i < r->hung_count && i < HUNG_SHOWN; i++) {

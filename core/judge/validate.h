@@ -46,7 +46,8 @@ struct validate_result {
 	size_t passed_count, failed_count, pruned_count; /* failed: verdicts of the user's validators count too */
 	size_t skipped_count;          /* could not be judged: the harness was in the way. Never counts as passed */
 	size_t extras_count;           /* of those that passed: got the costly rounds too, races and timing (suite.h) */
-	struct validate_finding *hung; /* did not answer in time, and others of their size passed: pruned, and recorded as failed */
+	struct validate_finding *hung; /* left out: they did not answer in time, and others of their size passed: pruned, and
+					* recorded as failed. Or nothing can be judged at their check: size: recorded as skipped */
 	size_t hung_count;
 	char *not_judged; /* rounds that nobody could judge, and why; NULL: none */
 	char *limits;     /* what narrows the domain, the precision, sizes or references; NULL: nothing */

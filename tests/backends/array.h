@@ -30,7 +30,7 @@ __attribute__((unused)) static double *values_of(const struct plan_buffer *b, en
 	uint64_t n = plan_buffer_logical(b);
 	void *bytes = mem_new(b->bytes, 1);
 	double *v = MEM_NEW_N(double, n);
-	fill_chosen(b, &(struct fill_choice){ .seed = 7, .values = values, .immediates = immediates }, bytes);
+	fill_chosen(b, &(struct fill_choice){ .seed = 8, .values = values, .immediates = immediates }, bytes);
 	dtype_load_all(b->type, bytes, v, n);
 	free(bytes);
 	return v;

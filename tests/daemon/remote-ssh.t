@@ -86,7 +86,7 @@ validate() # validate: cuts one connection meanwhile
 	timeout 120 "$peakd" validate slow --device $device --db "$db" >"$T/out" 2>&1 &
 	validating=$!
 	cut=1
-	wait_for 60 cut_or_over $validating
+	wait_for 200 cut_or_over $validating
 	wait $validating
 	status=$?
 }
@@ -113,7 +113,7 @@ cut_all()
 	return 0
 }
 cut=1
-wait_for 60 cut_all
+wait_for 200 cut_all
 wait $tuning
 is "$?:$cut" 0:0 "a tune goes on when all its connections die" "$(cat "$T/out")"
 is "$(sqlite3 "$db" "SELECT count(*) FROM measurement WHERE status NOT IN ('ok', 'pruned')")" 0 "no configuration is blamed for a connection" "$(sqlite3 "$db" 'SELECT status, * FROM measurement' | head -5)"

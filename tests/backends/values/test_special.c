@@ -81,6 +81,34 @@ static void test_special_values(void)
 	free(v);
 }
 
+static void test_lone(void)
+{
+	enum { SEEDS = 96 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL), index = array(DTYPE_I32, ROWS, COLUMNS, PLAN_RANDOM);
+	float v[N];
+	int32_t whole[N];
+	int lone = 0, even = 0, ends = 0;
+	index.closed = true;
+	index.lo = 0;
+	index.least = index.most = -1;
+	for (uint64_t k = 0; k < SEEDS; k++) {
+		int at = 0, count = 0;
+		struct fill_choice c = { .seed = PLAN_SEEDS * k + PLAN_SEED_LONE, .values = PLAN_SPECIAL };
+		fill_chosen(&b, &c, v);
+		fill_chosen(&index, &c, whole);
+		for (int i = 0; i < N; i++) {
+			ends += whole[i] == -1;
+			count += !isfinite(v[i]);
+			at = isfinite(v[i]) ? at : i;
+		}
+		lone += count == 1;
+		even += at % 2 == 0;
+	}
+	is_int(lone, SEEDS, "of one seed in four an array has one NaN or infinity alone");
+	ok(even > SEEDS / 4 && even < 3 * SEEDS / 4, "it stands anywhere (%d of %d times at an even place)", even, SEEDS);
+	is_int(ends, SEEDS, "and integers of a range have one of its ends");
+}
+
 static void test_sparse(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, 1000, 1000, PLAN_RANDOM), index = array(DTYPE_I32, 1000, 1000, PLAN_RANDOM);
@@ -653,6 +681,7 @@ int main(void)
 	test_immediate_rows();
 	test_wide();
 	test_special_values();
+	test_lone();
 	test_sparse();
 	test_rows();
 	test_zeros();

@@ -165,8 +165,92 @@ static void test_equal_probabilities(void)
 	free(q);
 }
 
+/* Of the seeds whose patterns are blocks, one block of neighbours stands out, as a bright spot of an image; of others, columns that
+ * share most bits of their number. */
+static void test_blocks(void)
+{
+	enum { SEEDS = 32 };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
+	float v[N];
+	int blocks = 0, wide = 0, sparse = 0, apart = 0, rows = 0;
+	for (uint64_t seed = 0; seed < (uint64_t)SEEDS * PLAN_SEEDS; seed++) {
+		int high = 0, left = COLUMNS, right = -1, top = ROWS, bottom = -1;
+		if (fill_chooses(&b, seed) || seed % PLAN_SEEDS > 1)
+			continue;
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_PATTERNS }, v);
+		for (int y = 0; y < ROWS; y++) {
+			int in_row = 0, first = -1, last = -1;
+			for (int x = 0; x < COLUMNS; x++) {
+				if (v[y * COLUMNS + x] < 0)
+					continue;
+				in_row++;
+				first = first < 0 ? x : first;
+				last = x;
+			}
+			high += in_row;
+			if (in_row > 1) { /* one element alone is as the pattern is not */
+				left = first < left ? first : left;
+				right = last > right ? last : right;
+				top = y < top ? y : top;
+				bottom = y;
+			}
+			rows += seed % PLAN_SEEDS == 1;
+			sparse += seed % PLAN_SEEDS == 1 && in_row > 0 && in_row <= 33;
+			apart += seed % PLAN_SEEDS == 1 && in_row > 1 && last - first > in_row;
+		}
+		if (seed % PLAN_SEEDS)
+			continue;
+		blocks++;
+		wide += abs(high - (right - left + 1) * (bottom - top + 1)) > 1 || right - left > 15 || bottom - top > 15;
+	}
+	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block is at the upper end (beside %d of %d in one of its rows the odd element)", wide, blocks);
+	ok(sparse > rows / 2 && apart > rows / 8, "of each row a few columns are (%d of %d), some of them apart (%d)", sparse, rows,
+	   apart);
+}
+
+/* Rows with everything in one segment still begin and end as they are declared. */
+static void test_sorted_ends(void)
+{
+	enum { SEEDS = 200, LENGTH = 4 };
+	struct plan_buffer b = array(DTYPE_I32, 1, LENGTH, PLAN_SORTED);
+	int32_t v[LENGTH];
+	int wrong = 0, equal = 0;
+	b.lo = 0;
+	b.hi = 51;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_NEAR_TIES }, v);
+		wrong += v[0] != 0 || v[LENGTH - 1] != 50;
+		equal += (v[1] == 0 || v[1] == 50) && (v[2] == 0 || v[2] == 50);
+	}
+	is_int(wrong, 0, "sorted integers begin with the least and end with the largest");
+	ok(equal > SEEDS / 4, "often all of them are at an end (%d of %d)", equal, SEEDS);
+}
+
+/* In some draws one array holds the complements of another's numbers. */
+static void test_complements(void)
+{
+	enum { SEEDS = 400, LENGTH = 64 };
+	struct plan_buffer a = array(DTYPE_U32, 1, LENGTH, PLAN_RANDOM), b = a;
+	uint32_t v[LENGTH], w[LENGTH];
+	int draws = 0;
+	a.name = "a";
+	b.name = "b";
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		int pairs = 0;
+		fill_chosen(&a, &(struct fill_choice){ .seed = seed, .values = PLAN_MIXED_ENDS }, v);
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_MIXED_ENDS }, w);
+		for (int i = 0; i < LENGTH; i++)
+			pairs += v[i] == ~w[i] && v[i] != 0 && w[i] != 0;
+		draws += pairs > LENGTH / 2;
+	}
+	ok(draws > SEEDS / 40, "some draws hold complements (%d of %d)", draws, SEEDS);
+}
+
 int main(void)
 {
+	test_blocks();
+	test_sorted_ends();
+	test_complements();
 	test_faint();
 	test_segments();
 	test_patterns();

@@ -66,6 +66,11 @@ static void test_args(void)
 	ok(l->args[4].type == DTYPE_F32 && l->args[4].f == 0.5, "a fraction becomes f32");
 	ok(l->args[5].type == DTYPE_I64 && l->args[5].i == 7, "i64(7) is an i64");
 	plan_free(p);
+	p = run_host("hlsl", "", "launch('k', 1, 1, {A, S = C})\n", &e);
+	l = &p->ops[0].launch;
+	is_str(l->args[1].name, "S", "a buffer may be bound under another name");
+	is_str(p->buffers[l->args[1].index].name, "C", "it is the same buffer");
+	plan_free(p);
 	p = run_host("cuda", "", "launch('k', 1, 1, {A, C, n+1, 2^40, 1.5, n, C})\n", &e);
 	l = &p->ops[0].launch;
 	ok(l->args[2].type == DTYPE_I32 && l->args[2].i == 65, "an integer becomes i32");
