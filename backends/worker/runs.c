@@ -385,16 +385,16 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 	compare_outputs(b, out->bytes, want, compared);
 	if (!dtype_is_float(b->type))
 		allow_ties(all, r, out, want, compared);
-	/* A list whose order is free is wrong in nearly every element, which says little about what to do. */
-	if (compared->mismatched && b->dims[b->rank - 1] >= 2 && !compared->untouched) {
+	/* A list whose order is free is wrong in nearly every element, which says little about what to do. One element alone has no other
+	 * place. */
+	if (compared->mismatched > 1 && b->dims[b->rank - 1] >= 2 && !compared->untouched) {
 		static const struct judgement set = { .kind = JUDGE_SET };
 		struct wire_compared unordered;
 		compare_by_kind(b, out->bytes, want, &set, NULL, &unordered);
 		if (unordered.mismatched == 0)
 			snprintf(compared->finding, sizeof compared->finding,
 				 "the elements of each row are right, in another order; if their order is free, the baseline can "
-				 "declare "
-				 "`set`");
+				 "declare `set`");
 	}
 	return 0;
 }

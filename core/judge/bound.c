@@ -35,6 +35,18 @@ const char *bound_cause_text(enum bound_cause cause)
 	return cause < BOUND_CAUSES ? texts[cause] : "rounding and sensitivity";
 }
 
+const char *bound_cause_help(enum bound_cause cause)
+{
+	switch (cause) {
+	case BOUND_POOR: return "declare the `precision:` that the baseline computes with, or add a `reference` block";
+	case BOUND_UNLIKE: return "declare a range of the inputs in which the baseline neither overflows nor cancels";
+	case BOUND_ABSORBED: return "close the domain of the inputs, as in `x: f32[n] = random closed`";
+	default:
+		return "declare the range of the inputs (one that is declared may lie too far from zero for its width), a finer "
+		       "`precision:`, or how the output is judged";
+	}
+}
+
 enum dtype bound_wanted_type(enum dtype type)
 {
 	return dtype_is_float(type) && type != DTYPE_F64 ? DTYPE_F32 : type;

@@ -42,6 +42,8 @@ struct bound_output {
 
 /* In words, for messages: "rounding of the output". */
 const char *bound_cause_text(enum bound_cause cause);
+/* What to declare where a cause leaves no bound. */
+const char *bound_cause_help(enum bound_cause cause);
 
 /* What was made of one output. */
 struct bound_summary {

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "core/judge/suite.h"
 
-enum { WHY_MAX = 160 };
+enum { WHY_MAX = 320 };
 
 /* --- front matter ----------------------------------------------------------------------------------------------------------- */
 

@@ -419,25 +419,17 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 {
 	const struct reference_output *o = &m->r->outputs[k];
 	const struct bound_summary *s = &m->raw[k].summary;
-	static const char *const help[BOUND_CAUSES] = {
-		[BOUND_WIDE] = "declare the range of the inputs (one that is declared may lie too far from zero for its width), "
-			       "a finer `precision:`, or how the output is judged",
-		[BOUND_POOR] = "declare the `precision:` that the baseline computes with, or add a `reference` block",
-		[BOUND_UNLIKE] = "declare a range of the inputs in which the baseline neither overflows nor cancels",
-		[BOUND_ABSORBED] = "close the domain of the inputs, as in `x: f32[n] = random closed`",
-	};
 	enum bound_cause most = BOUND_WIDE;
 	/* Where the baseline itself overflows, its other elements still say something. */
 	uint64_t excused = s->causes[BOUND_ABSORBED] + (m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0);
 	/* On its own values the baseline answers for itself; on others nobody must be more exact than it is. */
 	if (reference_is_close(o) && s->capped && s->baseline_ratio > 1 && m->q->values != PLAN_DECLARED)
 		return err_set(e, ERR_INTERNAL, "cannot judge %s: the baseline's own error is %.3g times its bound; %s", o->name,
-			       s->baseline_ratio, help[BOUND_POOR]);
-	/* Where sizes differ much and rounding takes 5 % from one element of the baseline, another order of operations may take all of
-	 * another. */
+			       s->baseline_ratio, bound_cause_help(BOUND_POOR));
+	/* Where rounding takes 5 % from one element of the baseline, another order of operations may take all of another. */
 	if (reference_is_close(o) && round_is_far(m->q->values) && s->gross > 0)
 		return err_set(e, ERR_INTERNAL, "cannot judge %s: rounding alone decides what the baseline gives there; %s",
-			       o->name, help[BOUND_UNLIKE]);
+			       o->name, bound_cause_help(BOUND_UNLIKE));
 	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)excused, (double)o->elements))
 		return 0;
 	for (enum bound_cause c = BOUND_WIDE; c < BOUND_CAUSES; c++)
@@ -445,7 +437,7 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 			most = c;
 	return err_set(e, ERR_INTERNAL, "cannot judge %s: %llu of %llu elements have no bound, since %s; %s", o->name,
 		       (unsigned long long)(o->elements - s->judged), (unsigned long long)o->elements, bound_cause_text(most),
-		       help[most]);
+		       bound_cause_help(most));
 }
 
 /* A baseline that is far from its reference block. What rounding turns over may be off in a few elements. */
@@ -529,7 +521,7 @@ static int refuse_output(const struct making *m, size_t k, struct err *e)
 	if (elsewhere)
 		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_ELSEWHERE ": %s", o->name, elsewhere);
 	/* Where NaN stands in an order is not specified; what is put in order cannot be judged beside it. */
-	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
+	if (m->q->values == PLAN_SPECIAL && m->nan && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
 		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
 	if (m->q->values == PLAN_ALONE && may_be_place(m, o))
 		return err_set(e, ERR_INTERNAL, "%s may hold the places of extremes, and all values are equal", o->name);

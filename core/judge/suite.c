@@ -255,7 +255,7 @@ static enum wire_order order_of(const struct spec *spec)
 	return order;
 }
 
-/* One interpretation. On other values it looks into branches that declared ones do not take; what it cannot judge there is no gap. */
+/* One interpretation. Other values reach branches that declared ones do not; what it cannot judge there is no gap. */
 static int interpret(struct suite_running *r, const struct wire_races *asked, char **ret_unfit, char **ret_finding, struct err *e)
 {
 	int rc = trial_races(&r->trial, asked, ret_finding, e);
