@@ -385,8 +385,7 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 	compare_outputs(b, out->bytes, want, compared);
 	if (!dtype_is_float(b->type))
 		allow_ties(all, r, out, want, compared);
-	/* A list whose order is free is wrong in nearly every element, which says little about what to do. One element alone has no other
-	 * place. */
+	/* A list whose order is free is wrong in nearly every element, which says little about what to do. */
 	if (compared->mismatched > 1 && b->dims[b->rank - 1] >= 2 && !compared->untouched) {
 		static const struct judgement set = { .kind = JUDGE_SET };
 		struct wire_compared unordered;

@@ -287,7 +287,7 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
 	/* Values close together decide by differences, which bounds grant as many more roundoffs; zeros leave fewer that move. */
-	bool near = round_is_at_end(m->q->values) || round_is_zero(m->q->values);
+	bool near = round_is_at_end(m->q->values) || round_is_zero(m->q->values) || m->q->values == PLAN_PATTERNS;
 	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) * (near ? SHIFTED_FACTOR : 1);
 	double amplitude = fmax(own, 2 * m->operands);
 	bool any = false, exact = round_is_exact(m->q->values);
@@ -520,9 +520,10 @@ static int refuse_output(const struct making *m, size_t k, struct err *e)
 	const char *elsewhere = is_flag(m, k) ? NULL : round_elsewhere(m->q->values, m->nan, o->type);
 	if (elsewhere)
 		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_ELSEWHERE ": %s", o->name, elsewhere);
-	/* Where NaN stands in an order is not specified; what is put in order cannot be judged beside it. */
-	if (m->q->values == PLAN_SPECIAL && m->nan && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
-		return err_set(e, ERR_INTERNAL, "%s is judged by the values of its rows, among which NaN has no place", o->name);
+	/* Where NaN stands in an order is not specified, and an end of a range may look like a gap. */
+	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
+		return err_set(e, ERR_INTERNAL,
+			       "%s is judged by the values of its rows, among which NaN and ends of ranges have no place", o->name);
 	if (m->q->values == PLAN_ALONE && may_be_place(m, o))
 		return err_set(e, ERR_INTERNAL, "%s may hold the places of extremes, and all values are equal", o->name);
 	if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))

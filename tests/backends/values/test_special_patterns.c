@@ -203,7 +203,7 @@ static void test_blocks(void)
 		blocks++;
 		wide += abs(high - (right - left + 1) * (bottom - top + 1)) > 1 || right - left > 15 || bottom - top > 15;
 	}
-	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block is at the upper end (%d of %d beside the odd element)", wide, blocks);
+	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block is at the upper end (but for %d of %d)", wide, blocks);
 	ok(sparse > rows / 2 && apart > rows / 8, "of each row a few columns are (%d of %d), some of them apart (%d)", sparse, rows,
 	   apart);
 }
