@@ -44,7 +44,7 @@ struct run {
 	bool ended;     /* by the budget: the buffers hold less than all results */
 	bool backwards; /* the last group and the last wave come first */
 	bool atomics;   /* some were executed: results may depend on the order */
-	bool inside;    /* struct race_group */
+	bool lenient;   /* struct race_group */
 	bool early;     /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
 	char *finding; /* of a launch, with its kernel's name */
@@ -239,7 +239,7 @@ static int make_lanes(struct launch *x, struct err *e)
 	for (uint32_t i = 0; i < x->lane_count; i++)
 		x->lanes[i].slots = MEM_NEW_N(uint64_t, x->m.lane_slots + 1);
 	x->group = (struct race_group){ .m = &x->m,
-					.inside = x->run->inside,
+					.lenient = x->run->lenient,
 					.memory = MEM_NEW_N(struct race_memory, x->m.s.bound + 1),
 					.shared = MEM_NEW_N(uint64_t, x->m.group_slots + 1),
 					.shadow = MEM_NEW_N(struct race_shadow, x->m.group_slots + 1),
@@ -402,6 +402,7 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 	const struct fill_choice choice = { .seed = asked->seed, .values = asked->values, .immediates = asked->immediates };
 	const uint64_t budget = asked->values == PLAN_DECLARED ? BUDGET_ALL : BUDGET_OTHER;
 	struct run other = { plan, &object, .wave = wave, .undefined = undefined[0], .budget = budget, .backwards = true };
+	const char *output = NULL;
 	*ret_finding = NULL;
 	int rc = hlsl_object_decode(binary, len, &object, e);
 	if (rc < 0)
@@ -412,17 +413,20 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 					.wave = wave,
 					.undefined = undefined[i],
 					.budget = budget,
-					.inside = plan_values_whole(asked->values) };
+					.lenient = plan_values_whole(asked->values) };
 		/* Reading what nobody wrote is no mistake as long as nothing comes of it. */
 		if (rc == 0 && (i == 0 || (runs[0].doubt && !runs[0].finding)))
 			rc = run_plan(&runs[i], &choice, e);
 		if (rc == 0 && runs[i].finding && *ret_finding == NULL)
 			*ret_finding = mem_str(runs[i].finding);
+		if (rc == 0 && i > 0 && runs[i].buffers && output == NULL)
+			output = difference(&runs[0], &runs[i], WIRE_ORDER_FIXED);
+		if (i > 0) {
+			buffers_free(plan, runs[i].buffers);
+			runs[i].buffers = NULL;
+		}
 	}
-	const char *output = NULL;
-	for (size_t i = 1; i < MEM_COUNT(runs) && rc == 0 && *ret_finding == NULL && output == NULL; i++)
-		output = runs[i].buffers ? difference(&runs[0], &runs[i], WIRE_ORDER_FIXED) : NULL;
-	if (output)
+	if (output && *ret_finding == NULL)
 		*ret_finding = mem_fmt("%s, and the output %s depends on what such memory holds", runs[0].doubt, output);
 	if (rc == 0 && *ret_finding == NULL && asked->ordered && runs[0].atomics && !runs[0].ended) {
 		rc = run_plan(&other, &choice, e);

@@ -100,7 +100,7 @@ struct race_group {
 	struct race_shadow *shadow; /* of shared memory */
 	uint32_t epoch;             /* counts barriers and groups; begins with 1 */
 	uint32_t number, wave;      /* of the group, from 1 in each launch; lanes of a wave */
-	bool inside;                /* integers may be no indices: accesses outside are dropped, not found */
+	bool lenient;               /* integers may be no indices: an access outside ends the run, and is no finding */
 	bool atomics;               /* some were executed, by any group */
 	bool acquired;              /* this group has updated a buffer atomically */
 	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */

@@ -87,6 +87,13 @@ uint64_t hlsl_race_undefined(const struct race_group *g, const struct spirv_type
 	return t->bits == 1 ? g->undefined >> 63 : t->bits >= 64 ? g->undefined : g->undefined & (((uint64_t)1 << t->bits) - 1);
 }
 
+/* Whether an access outside of memory counts; where it does not, nothing that follows it would say anything. */
+static bool is_told(struct race_group *g)
+{
+	g->budget = g->lenient ? 0 : g->budget;
+	return !g->lenient;
+}
+
 /* --- shared and private memory ------------------------------------------------------------------------------------ */
 
 static void touch_shared(struct race_group *g, const struct race_lane *lane, uint64_t variable, uint64_t at, enum race_kind kind,
@@ -111,10 +118,10 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 	struct place p = { "buffer", mem->name, at / mem->element, false };
 	bool store = kind == RACE_WRITE, inside = at + bytes <= mem->len && at + bytes >= at;
 	uint64_t old = 0;
-	if (!inside && store && !g->inside && g->finding == NULL)
+	if (!inside && store && g->finding == NULL && is_told(g))
 		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index, g->number - 1,
 				     mem->name, (long long)at);
-	if (!inside && !store && !g->inside && g->doubt == NULL)
+	if (!inside && !store && g->doubt == NULL && is_told(g))
 		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->number - 1,
 				   mem->name, (long long)at);
 	if (!inside) {
@@ -181,10 +188,10 @@ void hlsl_race_move(struct race_group *g, struct race_lane *lane, const uint64_t
 	if (g->counting && shared)
 		hlsl_race_count_access(g, lane, 0, x->place + pointer[1], t->slots * 4, true, store);
 	uint64_t *to = inside(g, lane, x, pointer[1], t->slots);
-	if (to == NULL && shared && store && !g->inside && g->finding == NULL)
+	if (to == NULL && shared && store && g->finding == NULL && is_told(g))
 		g->finding = mem_fmt("thread %u reaches outside of groupshared %s", lane->index, name_of(g, variable));
 	/* Both sides of `?:` are loaded: what is read there counts only if an output depends on it. */
-	if (to == NULL && shared && !store && !g->inside && g->doubt == NULL)
+	if (to == NULL && shared && !store && g->doubt == NULL && is_told(g))
 		g->doubt = mem_fmt("thread %u reads outside of groupshared %s", lane->index, name_of(g, variable));
 	for (uint32_t i = 0; to == NULL && !store && i < t->slots; i++)
 		slots[i] = hlsl_race_undefined(g, t->op == SPIRV_TYPE_VECTOR ? race_type_of(g, t->element) : t);
@@ -223,7 +230,7 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 	const struct race_memory *mem = &g->memory[p[0]];
 	uint64_t *at = buffer ? NULL : inside(g, lane, x, p[1], 1), bytes = t->bits / 8;
 	bool there = buffer ? mem->bytes && p[1] + bytes <= mem->len && p[1] + bytes >= p[1] : at != NULL;
-	if (!there && !g->inside && g->finding == NULL)
+	if (!there && g->finding == NULL && is_told(g))
 		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;

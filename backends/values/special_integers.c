@@ -160,7 +160,7 @@ static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_
 	if ((shared & 3) == 0) {
 		uint64_t place = (rows ? i % s->columns : i) % (1 + (shared >> 8) % PERIOD);
 		uint64_t v = within(own % RARE == 0 ? own >> 8 : stream_random(shared, place), range);
-		return shared & 32 && s->key >> 8 & 1 ? range - v : v; /* the complement of what another array holds */
+		return shared & 96 && s->key >> 8 & 1 ? range - v : v; /* the complement of what another array holds */
 	}
 	/* Flags and labels are equal over a whole array, or nearly. */
 	if (values == PLAN_MIXED_ENDS && (shared & 3) == 1)

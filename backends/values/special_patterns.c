@@ -41,7 +41,7 @@ static double in_segment(const struct stream *s, uint64_t i, double v)
 	return is_inside(b, x) ? x : v;
 }
 
-/* The one block of neighbours that stands out in the matrix that element i is in, as a bright spot of an image. */
+/* Whether element i is high where one block of neighbours of each matrix stands out, as a bright spot of an image or a dark one. */
 static bool in_block(const struct stream *s, uint64_t i)
 {
 	uint64_t height = (uint64_t)s->buffer->dims[s->buffer->rank - 2], row = i / s->columns, y = row % height,
@@ -51,11 +51,12 @@ static bool in_block(const struct stream *s, uint64_t i)
 		wide /= 2;
 	while (high > 2 && 2 * high > height)
 		high /= 2;
-	return x / wide == (drawn >> 8) % s->columns / wide && y / high == (drawn >> 32) % height / high;
+	bool inside = x / wide == (drawn >> 8) % s->columns / wide && y / high == (drawn >> 32) % height / high;
+	return inside != (drawn >> 62 == 0);
 }
 
-/* Whether a column is one of those that share most bits of their number, as the elements of one thread do: neighbours, and
- * neighbours of these that are a power of two apart. */
+/* Whether a column is high where those stand out that share most bits of their number, as the elements of one thread do:
+ * neighbours, and neighbours of these that are a power of two apart. */
 static bool in_share(const struct stream *s, uint64_t row, uint64_t column)
 {
 	uint64_t drawn = salted(s, TIE, row), at = salted(s, PLACE, row) % s->columns, bits = 1, near, free;
@@ -65,7 +66,7 @@ static bool in_share(const struct stream *s, uint64_t row, uint64_t column)
 	free = (UINT64_C(1) << near) - 1;
 	for (uint64_t k = drawn >> 8 & 3; k > 1; k--)
 		free |= UINT64_C(1) << (near + (drawn >> 8 * k) % (bits - near));
-	return ((column ^ at) & ~free) == 0;
+	return (((column ^ at) & ~free) == 0) != (drawn >> 62 == 0);
 }
 
 /* Whether an element is at the upper end: a row's elements are alike, or a comb or a block of columns differs. One element is never
@@ -76,9 +77,9 @@ static bool is_high(const struct stream *s, uint64_t i)
 	bool other = i == salted(s, HOLE, 0) % (s->rows * s->columns);
 	if (special_takes(s))
 		return other != (salted(s, CONSTANT, 0) & 1);
-	if (s->seed % PLAN_SEEDS == 0 && s->buffer->rank > 1)
+	if (s->seed % PLAN_SEEDS == PLAN_SEED_BLOCKS && s->buffer->rank > 1)
 		return other != in_block(s, i);
-	if (s->seed % PLAN_SEEDS == 1)
+	if (s->seed % PLAN_SEEDS == PLAN_SEED_SHARES)
 		return other != in_share(s, row, column);
 	while (most < PERIODS && UINT64_C(8) << most <= s->columns)
 		most++;

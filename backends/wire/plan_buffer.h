@@ -98,8 +98,9 @@ enum plan_values {
 	PLAN_VALUES,   /* their number */
 };
 
-/* Seeds are of so many kinds. One gives each array of PLAN_SPECIAL and its relatives a single special value. */
-enum { PLAN_SEEDS = 4, PLAN_SEED_MORE = 1, PLAN_SEED_LONE = 3 };
+/* A seed's remainder by PLAN_SEEDS chooses a variant of some kinds: of PLAN_SPECIAL and its relatives a single special value in
+ * each array, of PLAN_PATTERNS blocks of matrices, or columns that share bits, in place of combs. */
+enum { PLAN_SEEDS = 4, PLAN_SEED_MORE = 1, PLAN_SEED_LONE = 3, PLAN_SEED_BLOCKS = 0, PLAN_SEED_SHARES = 1, PLAN_SEED_COMBS = 2 };
 
 /* The numbers that a kernel's compiled code holds, for the two kinds of values that are made of them. */
 enum {

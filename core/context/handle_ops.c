@@ -139,15 +139,17 @@ static void read_args(lua_State *L, int index)
 		lua_pop(L, 1);
 	}
 	if (by_name) {
-		/* HLSL binds scalars by name, so every one needs a name of its own. */
+		/* HLSL binds by name, so every scalar needs a name of its own. */
 		const struct plan_launch *l = current(L);
 		for (size_t k = 0; k < l->arg_count; k++) {
 			const struct plan_arg *a = &l->args[k];
 			if (a->kind == PLAN_ARG_SCALAR && a->name[0] == '\0')
 				luaL_error(L, "launch: argument %d has no name; HLSL binds by name: write {…, NAME = VALUE}",
 					   (int)k + 1);
+			/* A buffer may come twice, if both times under its own name. */
 			for (size_t j = 0; j < k; j++)
-				if (a->kind == PLAN_ARG_SCALAR && strcmp(l->args[j].name, a->name) == 0)
+				if ((a->kind == PLAN_ARG_SCALAR || (lua_Integer)k >= positions) &&
+				    strcmp(l->args[j].name, a->name) == 0)
 					luaL_error(L, "launch: two arguments are named %s", a->name);
 		}
 	}

@@ -19,7 +19,8 @@
 
 enum {
 	PERTURBATIONS = 4,
-	UNMOVED_MOST = 4 /* elements that may be off where nothing is perturbed */
+	UNMOVED_MOST = 4, /* elements that may be off where nothing is perturbed */
+	GROSS_RARE = 8192 /* of so many elements the baseline may be off in one */
 };
 /* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by
  * far more than its own rounding. */
@@ -286,7 +287,7 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 /* By how much inputs are perturbed, relative to each; 0: nothing can be. */
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
-	/* Values close together decide by differences, which bounds grant as many more roundoffs; zeros leave fewer that move. */
+	/* Values close together decide by differences, which bounds grant more roundoffs; zeros leave fewer that move. */
 	bool near = round_is_at_end(m->q->values) || round_is_zero(m->q->values) || m->q->values == PLAN_PATTERNS;
 	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) * (near ? SHIFTED_FACTOR : 1);
 	double amplitude = fmax(own, 2 * m->operands);
@@ -400,7 +401,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 							       : 0;
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
-	/* What an infinity becomes at the beginning of a sum that is kept up to date is asked once, not in each further draw. */
+	/* What becomes of an infinity at the beginning of a sum that is kept up to date is asked once, not in each further draw. */
 	o->may_be_nan = m->q->values == PLAN_RUNS || (m->q->values == PLAN_SPECIAL && m->q->seed % PLAN_SEEDS != 0);
 	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) ||
 		     round_may_crash(m->q->values);
@@ -426,8 +427,8 @@ static int cannot_judge(const struct making *m, size_t k, struct err *e)
 	if (reference_is_close(o) && s->capped && s->baseline_ratio > 1 && m->q->values != PLAN_DECLARED)
 		return err_set(e, ERR_INTERNAL, "cannot judge %s: the baseline's own error is %.3g times its bound; %s", o->name,
 			       s->baseline_ratio, bound_cause_help(BOUND_POOR));
-	/* Where rounding takes 5 % from one element of the baseline, another order of operations may take all of another. */
-	if (reference_is_close(o) && round_is_far(m->q->values) && s->gross > 0)
+	/* Where rounding takes 5 % from elements of the baseline, another order of operations may take all of others. */
+	if (reference_is_close(o) && m->q->values == PLAN_WIDE && s->gross > o->elements / GROSS_RARE)
 		return err_set(e, ERR_INTERNAL, "cannot judge %s: rounding alone decides what the baseline gives there; %s",
 			       o->name, bound_cause_help(BOUND_UNLIKE));
 	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)excused, (double)o->elements))

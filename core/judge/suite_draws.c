@@ -18,7 +18,7 @@ enum {
 	AGAIN = 8,        /* draws of declared values */
 	LONE = 12,        /* draws of one special value in each array, */
 	PLACES = 4,       /* and of many */
-	PATTERNS = 8,     /* draws of PLAN_PATTERNS of small arrays */
+	PATTERNS = 12,    /* further draws of PLAN_PATTERNS */
 	SEGMENTS = 8,     /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
@@ -108,14 +108,14 @@ int suite_check_special(struct suite_running *r, struct check *c, char **ret_unf
 	r->needless = !round_judges(plan, PLAN_SPECIAL) || !round_inputs(plan, PLAN_SPECIAL).any ||
 		      suite_in_parts(context_spec(r->j->baseline));
 	if (r->needless)
-		*ret_unfit = mem_str("no input has such values");
+		*ret_unfit = mem_str("no input has such values, or they leave nothing to judge");
 	for (uint64_t i = 0; i < draws && rc == 0 && c->passed && !r->needless && (i == 0 || clock_now() < until); i++) {
 		struct trial_input input = { .seed = base + PLAN_SEEDS * (i + 1) + (i % 4 < 3 ? PLAN_SEED_LONE : PLAN_SEED_MORE),
 					     .poison = CHECK_POISON,
 					     .values = PLAN_SPECIAL };
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
-	r->needless |= *ret_unfit != NULL; /* the table's step says why */
+	r->needless |= strstr(buf_text(&r->log), SUITE_GAP SUITE_SPECIAL) != NULL; /* said already */
 	settle(judged, ret_unfit);
 	return rc;
 }
@@ -188,15 +188,17 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	r->needless = seen == 0;
 	if (r->needless)
 		*ret_unfit = mem_str("no input has such values");
-	size_t none = plan->buffer_count, all = none + (plan_bytes(plan) > SMALL_BYTES ? 1 : PATTERNS);
-	uint64_t from = r->q->seed;
+	size_t none = plan->buffer_count, all = none + 1 + (plan_bytes(plan) > SMALL_BYTES ? 0 : PATTERNS);
+	uint64_t first = r->q->seed / PLAN_SEEDS * PLAN_SEEDS;
 	int64_t until = clock_now() + DRAWS_NS;
 	for (size_t k = 0; k < all && rc == 0 && c->passed && !r->needless && (k <= none || clock_now() < until); k++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
+		uint64_t kind = k > none ? (k - none - 1) % PLAN_SEEDS : PLAN_SEED_COMBS + (r->q->seed & 1);
 		if ((k < none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
-		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, from)) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, first + kind)) == 0)
 			continue;
-		from = k >= none ? input.seed + PLAN_SEEDS + 1 : from; /* the next kind of seeds has other patterns */
+		if (k >= none)
+			first = input.seed / PLAN_SEEDS * PLAN_SEEDS + PLAN_SEEDS;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	settle(judged, ret_unfit);

@@ -10,6 +10,8 @@
 #define SUITE_OPEN                                                                                                                 \
 	"inputs may hold any number, not only those that are timed; a domain is closed as in `x: f32[n] = random(0, 1) closed`"
 
+#define SUITE_SPECIAL "on zeros, denormals, infinities and NaN" /* the name of a step */
+
 /* One suite while it runs. */
 struct suite_running {
 	const struct reference_source *j;

@@ -19,8 +19,8 @@
 #include "core/workers/resident.h"
 
 enum {
-	HUNG_SHOWN = 3,    /* configurations that hung, in the summary */
-	MEMORY_SHARE = 16, /* part of the device's memory that a plan may need for references to be computed beside it */
+	LEFT_OUT_SHOWN = 3, /* configurations, in the summary */
+	MEMORY_SHARE = 16,  /* part of the device's memory that a plan may need for references to be computed beside it */
 };
 
 /* --- judging ------------------------------------------------------------------------------------------------------------------ */
@@ -223,10 +223,10 @@ static int ask_external(const struct eval *ev, const struct validate_request *q,
 static bool is_spared(const struct samples *p, const struct validate_finding *f)
 {
 	struct params *size = params_part(f->params, false);
-	bool hung = f->check.code == ERR_TIMEOUT, weak = !f->check.passed && f->check.weak && f->checked_size, spared = false;
-	for (size_t i = 0; i < p->count && (hung || weak) && !spared; i++) {
+	bool hung = f->check.code == ERR_TIMEOUT, degenerate = f->check.degenerate && f->checked_size, spared = false;
+	for (size_t i = 0; i < p->count && (hung || degenerate) && !spared; i++) {
 		const struct validate_finding *other = &p->at[i].finding;
-		spared = other->check.passed && !other->validator && (weak || params_contain(other->params, size));
+		spared = other->check.passed && !other->validator && (degenerate || params_contain(other->params, size));
 	}
 	params_free(size);
 	return spared;
@@ -250,7 +250,7 @@ static void count_findings(struct samples *p, struct validate_result *r)
 				err_set(&p->pruned_why, ERR_PRUNED, "%s", c->reason);
 			if (!spared[i])
 				continue;
-			*MEM_PUSH(r->hung, r->hung_count) = *f;
+			*MEM_PUSH(r->left_out, r->left_out_count) = *f;
 		} else {
 			r->passed_count += c->passed && f->validator == NULL;
 			r->extras_count += c->passed && f->validator == NULL && p->at[i].first && p->at[i].full;
@@ -283,15 +283,15 @@ static const struct validate_finding *first_failure(const struct validate_result
 }
 
 /* Those that were left out. */
-static void add_hung(const struct validate_result *r, struct buf *out)
+static void add_left_out(const struct validate_result *r, struct buf *out)
 {
-	for (size_t i = 0; i < r->hung_count && i < HUNG_SHOWN; i++) {
-		char *params = params_text(r->hung[i].params);
-		buf_addf(out, "; left out: %s: %s", params, r->hung[i].check.reason);
+	for (size_t i = 0; i < r->left_out_count && i < LEFT_OUT_SHOWN; i++) {
+		char *params = params_text(r->left_out[i].params);
+		buf_addf(out, "; left out: %s: %s", params, r->left_out[i].check.reason);
 		free(params);
 	}
-	if (r->hung_count > HUNG_SHOWN)
-		buf_addf(out, " and %zu more", r->hung_count - HUNG_SHOWN);
+	if (r->left_out_count > LEFT_OUT_SHOWN)
+		buf_addf(out, " and %zu more", r->left_out_count - LEFT_OUT_SHOWN);
 }
 
 char *validate_caveats(const struct validate_result *r)
@@ -330,7 +330,7 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 	} else {
 		struct buf text = BUF_INIT;
 		buf_addf(&text, "%zu configurations passed, %zu pruned", r->passed_count, r->pruned_count);
-		add_hung(r, &text);
+		add_left_out(r, &text);
 		if (r->extras_count < r->passed_count)
 			buf_addf(&text,
 				 "; races, kept results and outputs after timing were checked for %zu of them, chosen at random",
@@ -389,9 +389,9 @@ int validate_record(const struct evidence *to, const struct validate_result *r, 
 	int rc = store_begin(to->db, e);
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; rc == 0 && i < r->hung_count; i++)
-		rc = check_record(to, r->hung[i].params, r->hung[i].checked_size ? "check" : "input", r->hung[i].seed,
-				  &r->hung[i].check, NULL, e);
+	for (size_t i = 0; rc == 0 && i < r->left_out_count; i++)
+		rc = check_record(to, r->left_out[i].params, r->left_out[i].checked_size ? "check" : "input", r->left_out[i].seed,
+				  &r->left_out[i].check, NULL, e);
 	for (size_t i = 0; rc == 0 && i < r->finding_count; i++) {
 		const struct validate_finding *f = &r->findings[i];
 		if (f->params->count == 0)
@@ -507,9 +507,9 @@ void validate_result_fini(struct validate_result *r)
 {
 	for (size_t i = 0; i < r->finding_count; i++)
 		validate_finding_fini(&r->findings[i]);
-	for (size_t i = 0; i < r->hung_count; i++)
-		validate_finding_fini(&r->hung[i]);
-	free(r->hung);
+	for (size_t i = 0; i < r->left_out_count; i++)
+		validate_finding_fini(&r->left_out[i]);
+	free(r->left_out);
 	free(r->findings);
 	free(r->summary);
 	free(r->not_judged);

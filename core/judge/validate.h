@@ -44,11 +44,11 @@ struct validate_result {
 	struct validate_finding *findings;
 	size_t finding_count;
 	size_t passed_count, failed_count, pruned_count; /* failed: verdicts of the user's validators count too */
-	size_t skipped_count;          /* could not be judged: the harness was in the way. Never counts as passed */
-	size_t extras_count;           /* of those that passed: got the costly rounds too, races and timing (suite.h) */
-	struct validate_finding *hung; /* left out: they did not answer in time, and others of their size passed: pruned, and
+	size_t skipped_count;              /* could not be judged: the harness was in the way. Never counts as passed */
+	size_t extras_count;               /* of those that passed: got the costly rounds too, races and timing (suite.h) */
+	struct validate_finding *left_out; /* they did not answer in time, and others of their size passed: pruned, and
 					* recorded as failed. Or nothing can be judged at their check: size: recorded as skipped */
-	size_t hung_count;
+	size_t left_out_count;
 	char *not_judged; /* rounds that nobody could judge, and why; NULL: none */
 	char *limits;     /* what narrows the domain, the precision, sizes or references; NULL: nothing */
 	char *domain;     /* domain_compare's line; NULL when not looked at */

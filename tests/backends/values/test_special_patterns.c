@@ -172,16 +172,23 @@ static void test_blocks(void)
 	enum { SEEDS = 32 };
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
 	float v[N];
-	int blocks = 0, wide = 0, sparse = 0, apart = 0, rows = 0;
+	int blocks = 0, wide = 0, sparse = 0, apart = 0, rows = 0, darks = 0;
 	for (uint64_t seed = 0; seed < (uint64_t)SEEDS * PLAN_SEEDS; seed++) {
 		int high = 0, left = COLUMNS, right = -1, top = ROWS, bottom = -1;
 		if (fill_chooses(&b, seed) || seed % PLAN_SEEDS > 1)
 			continue;
 		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_PATTERNS }, v);
+		int bright = 0;
+		for (int i = 0; i < N; i++)
+			bright += v[i] > 0;
 		for (int y = 0; y < ROWS; y++) {
-			int in_row = 0, first = -1, last = -1;
+			int in_row = 0, first = -1, last = -1, ups = 0;
+			for (int x = 0; x < COLUMNS; x++)
+				ups += v[y * COLUMNS + x] > 0;
+			bool dark = seed % PLAN_SEEDS ? ups > COLUMNS / 2 : bright > N / 2;
+			darks += dark;
 			for (int x = 0; x < COLUMNS; x++) {
-				if (v[y * COLUMNS + x] < 0)
+				if ((v[y * COLUMNS + x] > 0) == dark)
 					continue;
 				in_row++;
 				first = first < 0 ? x : first;
@@ -203,8 +210,9 @@ static void test_blocks(void)
 		blocks++;
 		wide += abs(high - (right - left + 1) * (bottom - top + 1)) > 1 || right - left > 15 || bottom - top > 15;
 	}
-	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block is at the upper end (but for %d of %d)", wide, blocks);
-	ok(sparse > rows / 2 && apart > rows / 8, "of each row a few columns are (%d of %d), some of them apart (%d)", sparse, rows,
+	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block stands out (but for %d of %d)", wide, blocks);
+	ok(darks > ROWS && darks < SEEDS * ROWS, "some of them are low among high ones (%d rows)", darks);
+	ok(sparse > rows / 2 && apart > rows / 8, "of each row a few columns do (%d of %d), some of them apart (%d)", sparse, rows,
 	   apart);
 }
 

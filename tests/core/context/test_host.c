@@ -71,6 +71,8 @@ static void test_args(void)
 	is_str(l->args[1].name, "S", "a buffer may be bound under another name");
 	is_str(p->buffers[l->args[1].index].name, "C", "it is the same buffer");
 	plan_free(p);
+	p = run_host("hlsl", "", "launch('k', 1, 1, {A, C, C = A})\n", &e);
+	has_str(e.text, "two arguments are named C", "but not under one that another has");
 	p = run_host("cuda", "", "launch('k', 1, 1, {A, C, n+1, 2^40, 1.5, n, C})\n", &e);
 	l = &p->ops[0].launch;
 	ok(l->args[2].type == DTYPE_I32 && l->args[2].i == 65, "an integer becomes i32");
