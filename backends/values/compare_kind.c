@@ -281,11 +281,11 @@ static uint64_t key_at(enum dtype t, const void *elements, uint64_t at)
 }
 
 /* Whether the reference lists elements in no order and fills the ends of its rows with one value that stands nowhere else: then a
- * list has its length, and a candidate may not leave gaps. */
+ * list has its length, and a candidate may not leave gaps. Of several rows two at least are so: one may end with equal elements. */
 static bool has_filler(const struct rearranging *r, uint64_t *ret_key)
 {
 	enum dtype t = r->want->type;
-	uint64_t n = (uint64_t)r->buffer->dims[r->buffer->rank - 1], rows = plan_buffer_logical(r->buffer) / n, filled = 0;
+	uint64_t n = (uint64_t)r->buffer->dims[r->buffer->rank - 1], rows = plan_buffer_logical(r->buffer) / n, filled = 0, lists = 0;
 	bool up = false, down = false, found = false;
 	for (uint64_t row = 0; row < rows && n > 1 && !found; row++) {
 		*ret_key = key_at(t, r->want->values, row * n + n - 1);
@@ -306,8 +306,9 @@ static bool has_filler(const struct rearranging *r, uint64_t *ret_key)
 			last = key;
 			listed = true;
 		}
+		lists += listed && key_at(t, r->want->values, row * n + n - 1) == *ret_key;
 	}
-	return found && up && down && filled >= FILLED_LEAST;
+	return found && up && down && filled >= FILLED_LEAST && lists >= (rows > 1 ? 2 : 1);
 }
 
 /* The first filler of a row before an element; n: none. */

@@ -183,6 +183,14 @@ static void test_filled_sets(void)
 	struct wire_compared c = compare(&b, gaps, want, set, NULL);
 	ok(c.mismatched == 1 && strstr(c.finding, "row 2 has a gap at column 1"), "set: a list with a gap is wrong");
 	is_int(compare(&b, want, gaps, set, NULL).mismatched, 0, "set: where the reference has gaps, they are free");
+	/* Whole lists, of which one ends with equal elements that stand nowhere else. */
+	static const int32_t whole[ROWS][COLUMNS] = { { 5, 2, 6, 1, 3, 4, 8, 9, 9, 9, 9, 9 },
+						      { 1, 3, 2, 5, 4, 6, 8, 7, 1, 3, 2, 4 },
+						      { 7, 2, 6, 1, 3, 4, 8, 5, 2, 1, 3, 6 } },
+			     mixed[ROWS][COLUMNS] = { { 9, 5, 9, 2, 6, 9, 1, 3, 4, 8, 9, 9 },
+						      { 1, 3, 2, 5, 4, 6, 8, 7, 1, 3, 2, 4 },
+						      { 7, 2, 6, 1, 3, 4, 8, 5, 2, 1, 3, 6 } };
+	is_int(compare(&b, mixed, whole, set, NULL).mismatched, 0, "set: equal elements at the end of one row are no filler");
 }
 
 /* Long rows are sorted in another way. */
