@@ -285,7 +285,8 @@ static uint64_t key_at(enum dtype t, const void *elements, uint64_t at)
 static bool has_filler(const struct rearranging *r, uint64_t *ret_key)
 {
 	enum dtype t = r->want->type;
-	uint64_t n = (uint64_t)r->buffer->dims[r->buffer->rank - 1], rows = plan_buffer_logical(r->buffer) / n, filled = 0, lists = 0;
+	uint64_t n = (uint64_t)r->buffer->dims[r->buffer->rank - 1], rows = plan_buffer_logical(r->buffer) / n;
+	uint64_t filled = 0, lists = 0;
 	bool up = false, down = false, found = false;
 	for (uint64_t row = 0; row < rows && n > 1 && !found; row++) {
 		*ret_key = key_at(t, r->want->values, row * n + n - 1);

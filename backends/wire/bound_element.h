@@ -151,7 +151,7 @@ BOUND_INLINE int bound_absorbs(double y, double other)
 {
 	if (isnan(y))
 		return isnan(other);
-	return isfinite(y) && !(fabs(other - y) <= 0x1p-10 * fabs(y));
+	return isfinite(y) && !(fabs(other - y) <= 0x1p-20 * fabs(y));
 }
 
 /* What a move becomes beside a truth that has large numbers in place of infinities and NaN: NaN where the truth absorbs them; minus

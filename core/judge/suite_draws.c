@@ -115,7 +115,9 @@ int suite_check_special(struct suite_running *r, struct check *c, char **ret_unf
 					     .values = PLAN_SPECIAL };
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
-	r->needless |= strstr(buf_text(&r->log), SUITE_GAP SUITE_SPECIAL) != NULL; /* said already */
+	/* Said already, or no gap. */
+	bool said = strstr(buf_text(&r->log), SUITE_GAP SUITE_SPECIAL);
+	r->needless |= said || (*ret_unfit && strstr(*ret_unfit, REFERENCE_ELSEWHERE));
 	settle(judged, ret_unfit);
 	return rc;
 }
