@@ -100,7 +100,19 @@ enum plan_values {
 
 /* A seed's remainder by PLAN_SEEDS chooses a variant of some kinds: of PLAN_SPECIAL and its relatives a single special value in
  * each array, of PLAN_PATTERNS blocks of matrices, or columns that share bits, in place of combs. */
-enum { PLAN_SEEDS = 4, PLAN_SEED_MORE = 1, PLAN_SEED_LONE = 3, PLAN_SEED_BLOCKS = 0, PLAN_SEED_SHARES = 1, PLAN_SEED_COMBS = 2 };
+enum {
+	PLAN_SEEDS = 4,
+	PLAN_SEED_MANY = 0, /* of PLAN_SPECIAL: what the suite's table asks once, */
+	PLAN_SEED_MORE = 1, /* and its further draws */
+	PLAN_SEED_LONE = 3,
+	PLAN_SEED_BLOCKS = 0, /* of PLAN_PATTERNS */
+	PLAN_SEED_SHARES = 1,
+	PLAN_SEED_COMBS = 2 /* and the last one */
+};
+static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
+{
+	return seed / PLAN_SEEDS * PLAN_SEEDS + variant;
+}
 
 /* The numbers that a kernel's compiled code holds, for the two kinds of values that are made of them. */
 enum {

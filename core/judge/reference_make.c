@@ -288,7 +288,7 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 static double amplitude_of(const struct making *m, const struct plan *plan)
 {
 	/* Values close together decide by differences, which bounds grant more roundoffs; zeros leave fewer that move. */
-	bool near = round_is_at_end(m->q->values) || round_is_zero(m->q->values) || m->q->values == PLAN_PATTERNS;
+	bool near = round_is_close(m->q->values) || round_is_zero(m->q->values);
 	double own = (truth_is_lifted(&m->truth) ? AMPLITUDE_LIFTED : AMPLITUDE_PLAIN) * (near ? SHIFTED_FACTOR : 1);
 	double amplitude = fmax(own, 2 * m->operands);
 	bool any = false, exact = round_is_exact(m->q->values);
@@ -402,7 +402,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->tolerance = s->size;
 	o->other_values = m->q->values != PLAN_DECLARED;
 	/* What becomes of an infinity at the beginning of a sum that is kept up to date is asked once, not in each further draw. */
-	o->may_be_nan = m->q->values == PLAN_RUNS || (m->q->values == PLAN_SPECIAL && m->q->seed % PLAN_SEEDS != 0);
+	o->may_be_nan = m->q->values == PLAN_RUNS || (m->q->values == PLAN_SPECIAL && m->q->seed % PLAN_SEEDS != PLAN_SEED_MANY);
 	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) ||
 		     round_may_crash(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);

@@ -17,6 +17,12 @@ static inline bool round_is_at_end(enum plan_values v)
 	return v == PLAN_HIGH_END || v == PLAN_LOW_END;
 }
 
+/* Values close together at the ends of their range. */
+static inline bool round_is_close(enum plan_values v)
+{
+	return round_is_at_end(v) || v == PLAN_PATTERNS;
+}
+
 static inline bool round_is_zero(enum plan_values v)
 {
 	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE;
@@ -71,7 +77,7 @@ static inline double round_far_factor(enum plan_values v)
 	bool shifted = v == PLAN_FAR || v == PLAN_LARGER || equal;
 	if (v == PLAN_SEGMENTS)
 		return MIXED_FACTOR;
-	if (round_is_at_end(v) || v == PLAN_PATTERNS)
+	if (round_is_close(v))
 		return END_FACTOR;
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }

@@ -16,10 +16,10 @@ enum {
 	ENDS_LEAST = 2,   /* of large arrays */
 	CHOICES = 400000, /* that are tried for one that chooses an array, */
 	AGAIN = 8,        /* draws of declared values */
-	LONE = 12,        /* draws of one special value in each array, */
-	PLACES = 4,       /* and of many */
-	PATTERNS = 12,    /* further draws of PLAN_PATTERNS */
-	SEGMENTS = 8,     /* draws of PLAN_SEGMENTS, */
+	SPECIALS = 16,    /* further draws of PLAN_SPECIAL, three of four with one value alone */
+	SPECIALS_LEAST = 2,
+	PATTERNS = 12, /* further draws of PLAN_PATTERNS */
+	SEGMENTS = 8,  /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
 	LARGE_BYTES = 16 << 20 /* and what they cost much for */
@@ -63,24 +63,42 @@ static unsigned draws_of_ends(const struct plan *plan)
 	return plan_bytes(plan) > LARGE_BYTES ? ENDS_LEAST : floats ? ENDS_BESIDE_FLOATS : ENDS;
 }
 
+/* Of draw i, from 1 on. */
+static uint64_t seed_of(enum plan_values values, uint64_t seed, uint64_t i)
+{
+	if (values != PLAN_SPECIAL)
+		return seed + i;
+	return plan_seed(seed + PLAN_SEEDS * i, i % 4 ? PLAN_SEED_LONE : PLAN_SEED_MORE);
+}
+
 /* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets two or three. */
+static int draw(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit, struct err *e)
+{
+	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
+	bool judged = false;
+	int rc = 0;
+	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && (i == 1 || clock_now() < until); i++) {
+		struct trial_input input = { .seed = seed_of(values, r->q->seed, i),
+					     .poison = values == PLAN_SPECIAL ? CHECK_POISON : TRIAL_POISON,
+					     .values = values };
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	settle(judged, ret_unfit);
+	return rc;
+}
+
 static int draw_several(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit,
 			struct err *e)
 {
-	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
 	struct round_inputs inputs = round_inputs(r->trial.variant->plan, values);
-	bool judged = false;
-	int rc = 0;
 	r->needless = draws == 0 || (values != PLAN_DECLARED && !inputs.any);
-	if (r->needless)
+	if (r->needless) {
 		*ret_unfit = mem_str(draws ? "no input has such values" : "its arrays are large, so one draw holds many rows");
-	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && !r->needless && (i == 1 || clock_now() < until); i++) {
-		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = values };
-		rc = execute(r, &input, c, &judged, ret_unfit, e);
+		return 0;
 	}
+	int rc = draw(r, values, draws, c, ret_unfit, e);
 	if (rc == 0 && !c->passed && inputs.open)
 		check_name(c, SUITE_OPEN);
-	settle(judged, ret_unfit);
 	return rc;
 }
 
@@ -100,25 +118,18 @@ int suite_check_again(struct suite_running *r, struct check *c, char **ret_unfit
 int suite_check_special(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct plan *plan = r->trial.variant->plan;
-	uint64_t bytes = plan_bytes(plan), base = r->q->seed / PLAN_SEEDS * PLAN_SEEDS;
-	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? 2 : LONE + PLACES;
-	int64_t until = clock_now() + DRAWS_NS;
-	bool judged = false;
-	int rc = 0;
+	uint64_t bytes = plan_bytes(plan);
+	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? SPECIALS_LEAST : SPECIALS;
 	r->needless = !round_judges(plan, PLAN_SPECIAL) || !round_inputs(plan, PLAN_SPECIAL).any ||
 		      suite_in_parts(context_spec(r->j->baseline));
-	if (r->needless)
+	if (r->needless) {
 		*ret_unfit = mem_str("no input has such values, or they leave nothing to judge");
-	for (uint64_t i = 0; i < draws && rc == 0 && c->passed && !r->needless && (i == 0 || clock_now() < until); i++) {
-		struct trial_input input = { .seed = base + PLAN_SEEDS * (i + 1) + (i % 4 < 3 ? PLAN_SEED_LONE : PLAN_SEED_MORE),
-					     .poison = CHECK_POISON,
-					     .values = PLAN_SPECIAL };
-		rc = execute(r, &input, c, &judged, ret_unfit, e);
+		return 0;
 	}
+	int rc = draw(r, PLAN_SPECIAL, draws, c, ret_unfit, e);
 	/* Said already, or no gap. */
 	bool said = strstr(buf_text(&r->log), SUITE_GAP SUITE_SPECIAL);
-	r->needless |= said || (*ret_unfit && strstr(*ret_unfit, REFERENCE_ELSEWHERE));
-	settle(judged, ret_unfit);
+	r->needless = said || (*ret_unfit && strstr(*ret_unfit, REFERENCE_ELSEWHERE));
 	return rc;
 }
 
@@ -161,7 +172,7 @@ int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit,
 		static const uint64_t kinds[3] = { 0, 1, 3 };
 		bool alone = plan_is_one_row(b);
 		if (!plan_takes(b, PLAN_RUNS) || (i % 3 && !alone) ||
-		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, r->q->seed / PLAN_SEEDS * PLAN_SEEDS + kinds[i % 3])) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, plan_seed(r->q->seed, kinds[i % 3]))) == 0)
 			continue;
 		rc = execute(r, &input, c, &judged, &unfit, e);
 		if (rc == 0 && !c->passed) {
@@ -191,16 +202,16 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	if (r->needless)
 		*ret_unfit = mem_str("no input has such values");
 	size_t none = plan->buffer_count, all = none + 1 + (plan_bytes(plan) > SMALL_BYTES ? 0 : PATTERNS);
-	uint64_t first = r->q->seed / PLAN_SEEDS * PLAN_SEEDS;
+	uint64_t first = r->q->seed;
 	int64_t until = clock_now() + DRAWS_NS;
 	for (size_t k = 0; k < all && rc == 0 && c->passed && !r->needless && (k <= none || clock_now() < until); k++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
 		uint64_t kind = k > none ? (k - none - 1) % PLAN_SEEDS : PLAN_SEED_COMBS + (r->q->seed & 1);
 		if ((k < none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
-		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, first + kind)) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, plan_seed(first, kind))) == 0)
 			continue;
 		if (k >= none)
-			first = input.seed / PLAN_SEEDS * PLAN_SEEDS + PLAN_SEEDS;
+			first = input.seed + PLAN_SEEDS;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	settle(judged, ret_unfit);
