@@ -80,7 +80,7 @@ $(BUILD)/deps.stamp $(BUILD)/deps-demo.stamp: tests/source/packages.sh
 
 # --- files that are compiled in: each becomes a C string (base/embedded.h) ----------------------------------------------
 EMBEDDED := $(sort $(wildcard schema/*.sql schema/*.json) $(wildcard daemon/page/* daemon/*/*.md $(addprefix core/*/,*.md *.cu *.hlsl *.py */*.md */*.in)) \
-	$(wildcard backends/*/ceiling_* backends/*/scrub.ptx backends/*/scrub.hlsl))
+	$(wildcard backends/*/ceiling_* backends/*/*.ptx backends/*/scrub.hlsl))
 $(BUILD)/gen/embedded_files.h: $(EMBEDDED) tests/source/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sh tests/source/embed.sh $(EMBEDDED) > $@.tmp && mv $@.tmp $@

@@ -146,6 +146,15 @@ static int fail(struct gpu_compilation *c, struct err *e)
 	return rc;
 }
 
+static int disturb(const char *ptx, const struct wire_compile *request, struct wire_compiled *io_compiled, struct err *e)
+{
+	struct buf out = BUF_INIT;
+	cuda_disturb(ptx, request->plan, &out);
+	int rc = cuda_link(&out, request->arch, io_compiled, e);
+	buf_fini(&out);
+	return rc;
+}
+
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
 int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_compiled, struct err *e)
 {
@@ -172,6 +181,8 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 		immediates_finish(&c.to.immediates);
 		if (request->probe == WIRE_PROBE_LOADS || request->probe == WIRE_PROBE_STORES)
 			rc = cuda_probe_apply(ptx, request->arch, request->probe, &c.to, e);
+		if (request->disturbed)
+			rc = disturb(ptx, request, &c.to, e);
 	}
 	if (!rc)
 		rc = cuda_object_read(c.to.binary, c.to.binary_len, ptx, &c.module, e);

@@ -94,9 +94,27 @@ const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cu
 
 /* Appends the rewritten PTX; returns the number of accesses that changed. probe: LOADS or STORES. */
 size_t cuda_probe_rewrite(const char *ptx, enum wire_probe probe, struct buf *out);
-/* Replaces the compiled binary by that of the rewritten PTX, by nvJitLink, a library of the toolkit. -ERR_UNSUPPORTED: there is no
- * such library, or nothing to rewrite. */
+/* Replaces the compiled binary by that of the rewritten PTX. -ERR_UNSUPPORTED as cuda_link, or nothing to rewrite. */
 int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, struct wire_compiled *io_compiled, struct err *e);
+
+/* --- disturb.c: a kernel rewritten so that its results show what it leaves to chance. Other results mean a race, or memory or a
+ * clock that it must not depend on: what changes here may change in any execution (PTX ISA, CUDA C++ Programming Guide). Called
+ * by compile.c.
+ *
+ * - Blocks and warps start up to a millisecond late, and pause as long before accesses to memory that they share and before
+ *   barriers, at places that are drawn anew in every execution. Where code waits for memory to change, one block or warp is 30 or
+ *   300 ms late.
+ * - Asynchronous copies (cp.async, but not bulk copies) are made when they are waited for. Sleeps take no time.
+ * - Clocks jump, and %smid, %warpid and %gridid have any value.
+ * - Shared and local memory begin as NaN, ones, minus ones or anything. */
+
+/* Appends the rewritten PTX. plan: how many threads a block has; NULL: not known. */
+void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out);
+
+/* --- link.c: PTX to a binary by nvJitLink, a library of the toolkit. Called by compile.c and probe.c. */
+
+/* Replaces the compiled binary. ptx ends with a NUL. -ERR_UNSUPPORTED: there is no such library, or it refuses the code. */
+int cuda_link(const struct buf *ptx, const char *arch, struct wire_compiled *io_compiled, struct err *e);
 
 /* --- ceilings.c: the kernels that keep one pipe of an NVIDIA GPU busy; see backends/timing/ceilings.h. Listed in backend.c. */
 

@@ -189,10 +189,27 @@ static void read_common(const struct image *im, uint32_t symbol, struct gpu_kern
 	}
 }
 
+static bool has_symbol(const struct image *im, const char *name)
+{
+	for (size_t i = 0; i < im->section_count; i++) {
+		const Elf64_Shdr *table = &im->sections[i];
+		for (size_t n = 0; table->sh_type == SHT_SYMTAB && n < table->sh_size / sizeof(Elf64_Sym); n++) {
+			Elf64_Sym symbol;
+			memcpy(&symbol, im->bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
+			const char *at = text_at(im, table->sh_link, symbol.st_name);
+			if (at && strcmp(at, name) == 0)
+				return true;
+		}
+	}
+	return false;
+}
+
+/* NVRTC and nvJitLink note the reserved bytes differently. */
 static void read_shared(const struct image *im, struct gpu_kernel *k)
 {
 	const Elf64_Shdr *s = section_find(im, ".nv.shared.", k->name);
-	uint64_t reserved = section_find(im, ".nv.shared.reserved.0", "") ? SHARED_RESERVED : 0;
+	bool notes = section_find(im, ".nv.shared.reserved.0", "") || has_symbol(im, ".nv.reservedSmem.offset0");
+	uint64_t reserved = notes ? SHARED_RESERVED : 0;
 
 	if (s && s->sh_size > reserved)
 		k->shared = s->sh_size - reserved > UINT32_MAX ? UINT32_MAX : (uint32_t)(s->sh_size - reserved);

@@ -18,7 +18,7 @@ enum {
 	LEAST = 256,              /* elements that a test needs */
 	THRESHOLDS = 1024,        /* where the distribution functions are compared */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
-	LAGS = 9,
+	LAGS = 11,
 	MANY = 1 << 16, /* elements that the fourth moment and tails need */
 };
 #define Z 6.11           /* quantile of the normal distribution at 1 - 0.5e-9 */
@@ -171,7 +171,7 @@ static uint64_t repetitions(const struct sample *s, uint64_t length)
 		if (i + 1 >= length)
 			hashes[i + 1 - length] = hash;
 	}
-	qsort(hashes, most, sizeof *hashes, order_numbers);
+	order_many(hashes, most);
 	for (uint64_t i = 1; i < most; i++)
 		equal += hashes[i] == hashes[i - 1];
 	free(hashes);
@@ -218,7 +218,7 @@ static void check_tails(const struct sample *g, const struct sample *w, char *fi
 		return;
 	double *x = MEM_NEW_N(double, w->n);
 	dtype_load_all(w->type, w->bytes, x, w->n);
-	qsort(x, w->n, sizeof *x, order_doubles);
+	order_many_doubles(x, w->n);
 	for (unsigned i = 0; i < 2 * MEM_COUNT(numbers) && *finding == '\0'; i++) {
 		double sign = i & 1 ? -1 : 1, at = sign > 0 ? x[w->n - 1 - numbers[i / 2]] : x[numbers[i / 2]];
 		uint64_t got = 0, want = 0;
@@ -235,7 +235,7 @@ static void check_tails(const struct sample *g, const struct sample *w, char *fi
 
 static void check_neighbours(const struct plan_buffer *b, const struct sample *g, const struct sample *w, char *finding)
 {
-	const uint64_t lags[LAGS] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1] };
+	const uint64_t lags[LAGS] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1], w->n / 4, w->n / 2 };
 	for (size_t k = 0; k < LAGS && *finding == '\0'; k++) {
 		uint64_t lag = lags[k];
 		if (lag > w->n / 2)
@@ -245,6 +245,48 @@ static void check_neighbours(const struct plan_buffer *b, const struct sample *g
 			snprintf(finding, WIRE_FINDING, "elements %" PRIu64 " apart have correlation %.3g, the reference's %.3g",
 				 lag, got, want);
 	}
+}
+
+/* Correlation of each element with its mirror image. */
+static double mirrored(const struct sample *s)
+{
+	uint64_t n = looked_at(s, s->n / 2);
+	double sum = 0;
+	for (uint64_t i = 0; i < n; i++)
+		sum += from_mean(s, i) * from_mean(s, s->n - 1 - i);
+	return s->variance > 0 ? sum / (double)n / s->variance : 1;
+}
+
+static void check_mirror(const struct sample *g, const struct sample *w, char *finding)
+{
+	double got = mirrored(g), want = mirrored(w), limit = Z_RELATED * sqrt(2 / (double)looked_at(w, w->n / 2));
+	if (!(fabs(got - want) <= limit))
+		snprintf(finding, WIRE_FINDING, "elements and their mirror images have correlation %.3g, the reference's %.3g", got,
+			 want);
+}
+
+/* How many elements have the magnitude of another one. */
+static uint64_t twins(const struct sample *s)
+{
+	uint64_t n = looked_at(s, 0), equal = 0;
+	double *x = MEM_NEW_N(double, n);
+	dtype_load_all(s->type, s->bytes, x, n);
+	for (uint64_t i = 0; i < n; i++)
+		x[i] = fabs(x[i]);
+	order_many_doubles(x, n);
+	for (uint64_t i = 0; i < n; i++)
+		equal += (i > 0 && x[i] == x[i - 1]) || (i + 1 < n && x[i] == x[i + 1]);
+	free(x);
+	return equal;
+}
+
+/* Generators of fewer bits give more equal numbers by chance, but not twice as many as a quarter of all. */
+static void check_twins(const struct sample *g, const struct sample *w, char *finding)
+{
+	uint64_t got = twins(g), want = twins(w), n = looked_at(w, 0);
+	if (got > 2 * want + n / 4)
+		snprintf(finding, WIRE_FINDING,
+			 "%" PRIu64 " elements have the magnitude of another one, of the reference's %" PRIu64, got, want);
 }
 
 static void check_repetitions(const struct sample *g, const struct sample *w, bool several, char *finding)
@@ -295,9 +337,14 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 		if (*figures.finding == '\0')
 			check_tails(&g, &w, figures.finding);
 		if (*figures.finding == '\0')
-			check_neighbours(b, &g, &w, figures.finding);
-		if (*figures.finding == '\0')
 			check_repetitions(&g, &w, want->several, figures.finding);
+		if (*figures.finding == '\0')
+			check_neighbours(b, &g, &w, figures.finding);
+		if (*figures.finding == '\0' && !want->several) {
+			check_mirror(&g, &w, figures.finding);
+			if (*figures.finding == '\0')
+				check_twins(&g, &w, figures.finding);
+		}
 	}
 	if (*figures.finding) {
 		figures.mismatched = n;

@@ -173,19 +173,42 @@ static double lone(const struct stream *s, uint64_t k)
 	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
 }
 
+/* Where it stands: half the time near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops
+ * early. */
+static uint64_t lone_place(const struct stream *s)
+{
+	uint64_t count = s->rows * s->columns, drawn = salted(s, HOLE, 0), which = drawn & 7, any = salted(s, PLACE, 0);
+	uint64_t near = (any >> 40) >> (14 + (drawn >> 3) % 10), chunk = any >> (any & 63);
+	chunk = chunk < count ? chunk : count;
+	while (chunk & (chunk - 1))
+		chunk &= chunk - 1;
+	if (which < 2)
+		return count - 1 - near % count;
+	if (which == 2)
+		return near % count;
+	if (which == 3)
+		return any % s->rows * s->columns + s->columns - 1 - near % s->columns;
+	return which == 4 && chunk ? (any % (count / chunk) + 1) * chunk - 1 - near % chunk : any % count;
+}
+
 static void special_places(const struct stream *s, uint64_t first, double *v, size_t n)
 {
-	uint64_t count = s->rows * s->columns, tile = tile_length(count), tiles = (count + tile - 1) / tile;
+	uint64_t count = s->rows * s->columns, tile = tile_length(count);
 	bool whole = !dtype_is_float(s->buffer->type);
 	if (count < TILE_MIN)
 		return;
+	if (is_lone(s)) {
+		uint64_t at = lone_place(s);
+		if (at >= first && at < first + n)
+			v[at - first] = !whole ? lone(s, at) : salted(s, SIGN, 0) & 1 ? s->buffer->most : s->buffer->least;
+		return;
+	}
 	for (uint64_t k = first / tile; k * tile < first + n; k++) {
 		/* Which element of tile k is special. */
 		uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
 		uint64_t at = begin + salted(s, PLACE, k) % len;
-		if (at < first || at >= first + n || (is_lone(s) && k != salted(s, HOLE, 0) % tiles))
-			continue;
-		v[at - first] = whole ? (k & 1 ? s->buffer->most : s->buffer->least) : is_lone(s) ? lone(s, k) : special(s, k);
+		if (at >= first && at < first + n)
+			v[at - first] = whole ? (k & 1 ? s->buffer->most : s->buffer->least) : special(s, k);
 	}
 }
 

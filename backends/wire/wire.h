@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 24, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 25, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -119,6 +119,7 @@ struct wire_compile {
 	size_t option_count;
 	struct plan *plan;           /* which kernels are launched, and which buffers they are bound to */
 	uint32_t probe;              /* enum wire_probe */
+	uint32_t disturbed;          /* 1: CUDA code is rewritten so that chance shows (cuda.h, disturb.c) */
 };
 
 struct wire_kernel {

@@ -42,7 +42,8 @@ const struct wire_table wire_compile_table = WIRE_TABLE("compile", wire_compile,
 	WIRE_LIST(wire_compile, defines, define_count, &define_table),
 	WIRE_LIST(wire_compile, options, option_count, &wire_table_text),
 	WIRE_POINTER(wire_compile, plan, &plan_table),
-	WIRE_UP_TO(wire_compile, probe, WIRE_PROBES - 1));
+	WIRE_UP_TO(wire_compile, probe, WIRE_PROBES - 1),
+	WIRE_UP_TO(wire_compile, disturbed, 1));
 
 static const struct wire_table kernel_table = WIRE_TABLE("kernel", wire_kernel, NULL,
 	WIRE_STRING(wire_kernel, name),

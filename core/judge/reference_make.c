@@ -403,8 +403,7 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	o->other_values = m->q->values != PLAN_DECLARED;
 	/* What becomes of an infinity at the beginning of a sum that is kept up to date is asked once, not in each further draw. */
 	o->may_be_nan = m->q->values == PLAN_RUNS || (m->q->values == PLAN_SPECIAL && m->q->seed % PLAN_SEEDS != PLAN_SEED_MANY);
-	o->repeats = m->q->values == PLAN_NEAR_TIES || m->q->values == PLAN_COINCIDING || round_is_unmoved(m->q->values) ||
-		     round_may_crash(m->q->values);
+	o->repeats = round_repeats(m->q->values) || round_is_unmoved(m->q->values) || round_may_crash(m->q->values);
 	o->tells = !reference_is_close(o) || (s->tells_zeros && s->tells_constant);
 	if (s->capped && s->baseline_ratio > 1)
 		o->hint = mem_fmt("the baseline's own error is %.3g times its bound: its arithmetic is coarser than `precision: "

@@ -55,6 +55,13 @@ static inline bool round_is_unmoved(enum plan_values v)
 	return v == PLAN_EIGHTHS;
 }
 
+/* Rows, and so results, of which many are equal. */
+static inline bool round_repeats(enum plan_values v)
+{
+	return v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_PATTERNS || v == PLAN_ALONE || v == PLAN_HIGH_END ||
+	       v == PLAN_LOW_END;
+}
+
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {

@@ -6,15 +6,19 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "core/judge/delays.h"
 #include "core/judge/round.h"
 #include "core/judge/suite_draws.h"
 
 enum {
-	REPEATS = 12,     /* executions before the kernel is looked at again, where they are not timed */
-	DELAYED_RUNS = 4, /* of the kernel with delays */
-	SEEDS = 64,       /* of random numbers: some are drawn twice, which the worker leaves out */
+	REPEATS = 12,        /* executions before the kernel is looked at again, where they are not timed */
+	DISTURBED_RUNS = 4,  /* of the rewritten kernel at least, */
+	DISTURBED_MOST = 12, /* and at most, */
+	DISTURBED_MS = 400,  /* if there is as much time */
+	SEEDS = 64,          /* of random numbers: some are drawn twice, which the worker leaves out; */
+	SEEDS_LEAST = 6,     /* fewer, where that many already give */
+	NUMBERS = 1 << 22,   /* so many numbers */
 };
 
 struct step {
@@ -271,7 +275,7 @@ static int interpret(struct suite_running *r, const struct wire_races *asked, ch
 	if (rc == 0 || e->code != ERR_UNSUPPORTED)
 		return rc;
 	if (asked->values == PLAN_DECLARED) {
-		r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* delays look for them there */
+		r->needless = strcmp(context_backend(r->q->ctx), "cuda") == 0; /* check_disturbed looks for them there */
 		*ret_unfit = mem_str(e->text);
 	}
 	*e = (struct err)ERR_INIT;
@@ -306,61 +310,83 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 	return rc;
 }
 
-void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts)
+/* The kernel rewritten so that what it leaves to chance shows. */
+static int build_disturbed(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts,
+			   struct variant *ret_variant, struct err *e)
 {
-	struct context *instrumented = NULL;
-	struct variant v;
-	char *unfit = NULL;
-	struct err ignored = ERR_INIT; /* check_delays meets it again */
-	if (ev->binaries && delays_insert(ctx, &instrumented, &unfit, &ignored) == 0 && unfit == NULL &&
-	    variant_build(ev, instrumented, params, facts, &v, &ignored) == 0)
-		variant_fini(&v);
-	context_free(instrumented);
-	free(unfit);
+	struct eval disturbed = *ev;
+	disturbed.disturbed = true;
+	return variant_build(&disturbed, ctx, params, facts, ret_variant, e);
 }
 
-/* Data races often go unnoticed; a kernel with delays that gives other results has one. */
-static int check_delays(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+static bool can_disturb(const struct context *ctx)
 {
-	struct context *ctx = NULL;
+	return strcmp(context_backend(ctx), "cuda") == 0;
+}
+
+void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts)
+{
+	struct variant v;
+	struct err ignored = ERR_INIT; /* check_disturbed meets it again */
+	if (ev->binaries && can_disturb(ctx) && build_disturbed(ev, ctx, params, facts, &v, &ignored) == 0)
+		variant_fini(&v);
+}
+
+/* One of the executions. The last ones reach branches that declared values do not; what they cannot judge is no gap. */
+static int execute_disturbed(struct suite_running *r, struct trial *t, int i, struct check *c, char **io_unfit, struct err *e)
+{
+	bool wide = i % DISTURBED_RUNS == DISTURBED_RUNS - 1;
+	struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
+				     .poison = TRIAL_POISON,
+				     .values = wide ? PLAN_WIDE : PLAN_DECLARED };
+	char *unfit = NULL;
+	check_fini(c);
+	c->passed = true;
+	int rc = check_execution(r->j, t, &input, c, &unfit, e);
+	if (!c->passed && c->code != ERR_WRONG && c->code != ERR_CRASH) {
+		/* Its own waits take longer with pauses, and rewritten code needs more registers. */
+		free(unfit);
+		unfit = mem_str(c->reason);
+		check_fini(c);
+		c->passed = true;
+		wide = false;
+	}
+	if (unfit && !wide) {
+		free(*io_unfit);
+		*io_unfit = unfit;
+	} else {
+		free(unfit);
+	}
+	return rc;
+}
+
+/* Data races often go unnoticed; a kernel that pauses elsewhere and then gives other results has one. */
+static int check_disturbed(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
 	struct variant v = { 0 };
 	struct trial t;
-	int rc = delays_insert(r->q->ctx, &ctx, ret_unfit, e);
-	/* HLSL has the interpreter instead; with HIP nobody looks for races. */
-	r->needless = strcmp(context_backend(r->q->ctx), "hip") != 0;
-	if (rc < 0 || *ret_unfit)
-		return rc;
-	r->needless = false;
-	rc = variant_build(r->j->ev, ctx, r->trial.variant->params, r->j->facts, &v, e);
+	if (!can_disturb(r->q->ctx)) {
+		/* HLSL has the interpreter instead; with HIP nobody looks for races. */
+		r->needless = strcmp(context_backend(r->q->ctx), "hip") != 0;
+		*ret_unfit = mem_fmt("code for %s cannot be rewritten", context_backend(r->q->ctx));
+		return 0;
+	}
+	int rc = build_disturbed(r->j->ev, r->q->ctx, r->trial.variant->params, r->j->facts, &v, e);
 	if (rc == 0)
 		rc = trial_begin(&t, r->trial.worker, &v, e);
 	if (rc == 0) {
-		for (int i = 0; rc == 0 && c->passed && i < DELAYED_RUNS; i++) {
-			/* The last one reaches branches that declared values do not; what it cannot judge is no gap. */
-			bool last = i + 1 == DELAYED_RUNS;
-			struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
-						     .poison = TRIAL_POISON,
-						     .values = last ? PLAN_WIDE : PLAN_DECLARED };
-			char *unfit = NULL;
-			check_fini(c);
-			c->passed = true;
-			rc = check_execution(r->j, &t, &input, c, &unfit, e);
-			if (last)
-				free(unfit);
-			else if (unfit) {
-				free(*ret_unfit);
-				*ret_unfit = unfit;
-			}
-		}
+		int64_t end = clock_now() + DISTURBED_MS * CLOCK_MS;
+		for (int i = 0; rc == 0 && c->passed && !*ret_unfit && i < DISTURBED_MOST; i++)
+			if (i < DISTURBED_RUNS || clock_now() < end)
+				rc = execute_disturbed(r, &t, i, c, ret_unfit, e);
 		trial_end(&t);
 	} else if (e->code != ERR_CANCELLED) {
-		/* What keeps the instrumented kernel from running says nothing about the kernel itself. */
+		/* What keeps the rewritten kernel from running says nothing about the kernel itself. */
 		*ret_unfit = mem_str(e->text);
 		*e = (struct err)ERR_INIT;
 		rc = 0;
 	}
 	variant_fini(&v);
-	context_free(ctx);
 	return rc;
 }
 
@@ -430,7 +456,13 @@ static int check_many_seeds(struct suite_running *r, struct check *c, char **ret
 		r->needless &= spec->arrays[i].role == PLAN_IN || spec->arrays[i].judged.kind != JUDGE_DISTRIBUTION;
 	if (r->needless)
 		*ret_unfit = mem_str("no output is a `distribution`");
-	for (uint64_t i = 1; i <= SEEDS && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
+	uint64_t least = NUMBERS;
+	for (size_t k = 0; k < variant_output_count(r->trial.variant); k++) {
+		uint64_t n = (uint64_t)plan_buffer_logical(variant_output(r->trial.variant, k));
+		least = n < least ? n : least;
+	}
+	uint64_t seeds = least * SEEDS <= NUMBERS ? SEEDS : NUMBERS / least;
+	for (uint64_t i = 1; (i <= seeds || i <= SEEDS_LEAST) && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
 		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_INTEGERS };
 		check_fini(c);
 		rc = check_execution(r->j, &r->trial, &input, c, ret_unfit, e);
@@ -458,7 +490,7 @@ static const struct {
 	{ "on rows and runs of infinities", "rows and runs of infinities", suite_check_runs, false },
 	{ "on kept results", "kept results", check_reuse, false },
 	{ "interpreted, looking for races", "races", check_races, false },
-	{ "with random delays at its start and its barriers", "races with delays", check_delays, false },
+	{ "with pauses, jumping clocks, late copies and garbage in unwritten memory", "chance", check_disturbed, false },
 };
 
 static int run_extra(struct suite_running *r, size_t i, struct err *e)

@@ -30,7 +30,8 @@ const char *suite_check_name(size_t i);
 /* Adds the references that suite_run will need for a variant with this plan at this size (borrowed), in its order. */
 void suite_ahead(const struct suite_request *request, const struct plan *plan, const struct params *size, uint64_t output_bytes,
 		 struct reference_ahead *to);
-/* Has the kernel with random delays, which the full suite runs, compiled and kept (binaries.h); nothing where nothing is kept. */
+/* Has the rewritten kernel, which the full suite runs (check_disturbed), compiled and kept (binaries.h); nothing where nothing is
+ * kept. */
 void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const struct params *params, const struct facts *facts);
 
 #endif

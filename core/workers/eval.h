@@ -33,6 +33,7 @@ struct eval {
 	const struct external_config *external; /* the user's validators and evaluators; NULL: none */
 	bool line_info;                         /* device code is compiled with line numbers, for tools that name source lines */
 	enum wire_probe probe;                  /* what kernels are compiled to have for nothing (core/measure/probe.h) */
+	bool disturbed;                         /* CUDA kernels are compiled so that chance shows (backends/cuda/cuda.h) */
 	struct eval_spent *spent;               /* the work's; may be NULL */
 };
 

@@ -145,6 +145,7 @@ static int compile(const struct eval *ev, const struct context *ctx, const struc
 		.option_count = spec->option_count + lines,
 		.plan = form,
 		.probe = ev->probe,
+		.disturbed = ev->disturbed,
 	};
 	request.defines = context_defines(ctx, v->params, &request.define_count);
 	int rc = variant_compile(ev, &request, facts, &v->compiled, e);

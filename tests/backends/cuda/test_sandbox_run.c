@@ -67,7 +67,7 @@ static int run(const char *device, const char *arch, bool timed, struct err *e)
 struct row { const char *what, *code; int want; };
 
 static const struct row rows[] = {
-	{ "printf does not disturb the wire", KERNEL "{ printf(\"%s\", \"x\"); C[0] = A[0]; }", 0 },
+	{ "printf does not disturb the wire", KERNEL "{ printf(\"x%d\", n); C[0] = A[0]; }", 0 },
 	{ "a trap", KERNEL "{ __trap(); }", -ERR_CRASH },
 	{ "a break point without a debugger", KERNEL "{ asm(\"brkpt;\"); }", -ERR_CRASH },
 	{ "an illegal address", KERNEL "{ *(float *)16 = C[0]; }", -ERR_CRASH },

@@ -295,6 +295,19 @@ static void test_random(void)
 	for (int i = 0; i < N / 2; i++)
 		got[N / 2 + i] = got[i];
 	has_str(finding(got, want), "the numbers repeat", "distribution: a second half that repeats the first is wrong");
+	draw(got, 60);
+	for (int i = 0; i < N / 2; i++)
+		got[N / 2 + (i * 4099 & (N / 2 - 1))] = got[i];
+	has_str(finding(got, want), "have the magnitude of another one",
+		"distribution: numbers that occur twice, rearranged, are wrong");
+	draw(got, 61);
+	for (int i = 0; i < N / 2; i++)
+		got[N - 1 - i] = 1 - got[i];
+	has_str(finding(got, want), "mirror images", "distribution: a second half that mirrors the first is wrong");
+	draw(got, 62);
+	for (int i = 0; i < N / 2; i++)
+		got[N / 2 + i] = 1 - got[i];
+	has_str(finding(got, want), "elements 8192 apart", "distribution: a second half that balances the first is wrong");
 	draw(got, 54);
 	for (int i = 0; i < N; i += 2)
 		got[i + 1] = got[i];

@@ -184,7 +184,7 @@ static const char barrier[] =
 	"A[threadIdx.x];"
 	" %s; C[threadIdx.x] = s[threadIdx.x]; }\n```\n```lua host\nlaunch(\"copy\", {1}, {B}, {A,C,n})\n```\n";
 
-/* What the check with delays needs is compiled before it is due; nothing where there is nothing to delay. */
+/* What the check of chance needs is compiled before it is due. */
 static void ahead(struct sample *s, const char *base)
 {
 	char *folder = mem_fmt("%s/a", base), *with = mem_fmt(barrier, "__syncthreads()"), *without = mem_fmt(barrier, "");
@@ -202,9 +202,9 @@ static void ahead(struct sample *s, const char *base)
 	} else {
 		variant_fini(&v);
 		suite_compile_ahead(&ev, plain, params, &facts);
-		is_int((int)binaries_stats(b).misses, 2, "a kernel without barriers is compiled with a delay at its start");
+		is_int((int)binaries_stats(b).misses, 2, "a kernel without barriers is compiled to be disturbed");
 		suite_compile_ahead(&ev, ctx, params, &facts);
-		is_int((int)binaries_stats(b).files, 3, "a kernel with barriers is compiled with delays around them");
+		is_int((int)binaries_stats(b).files, 3, "and so is one with barriers");
 		suite_compile_ahead(&ev, ctx, params, &facts);
 		is_int((int)binaries_stats(b).hits, 1, "the wait is reported once");
 	}

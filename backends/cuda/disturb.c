@@ -1,0 +1,387 @@
+/* disturb: see cuda.h. The functions that rewritten code calls are in disturb.ptx and disturb_copies.ptx. PTX ISA 9.0: chapter 4
+ * for the form of statements, 9.7.9.25 for asynchronous copies, 10 for special registers. */
+#include "backends/cuda/cuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/lex.h"
+#include "base/mem.h"
+
+enum { LOCAL_MAX = 1 << 14, OPERANDS_MAX = 8 };
+
+/* One statement without comments, whose parts are cut out of `text`. */
+struct statement {
+	char *text;  /* free() */
+	char *guard; /* "%p1" or "!%p1" of "@%p1 …"; NULL */
+	char *op;
+	char *operands[OPERANDS_MAX];
+	size_t count;
+};
+
+struct rewriting {
+	struct buf *out;
+	const struct plan *plan;
+	bool waits, copies; /* the code reads what other blocks write while it runs; it has asynchronous copies */
+	unsigned depth, labels;
+	char last[64]; /* the operation before this one */
+};
+
+/* Behind blanks and comments. */
+static const char *skip(const char *at)
+{
+	for (;;) {
+		at += strspn(at, " \t\r\n");
+		const char *end = strncmp(at, "//", 2) == 0   ? at + strcspn(at, "\n")
+				  : strncmp(at, "/*", 2) == 0 ? strstr(at, "*/")
+							      : NULL;
+		if (end == NULL)
+			return at;
+		at = *end == '*' ? end + 2 : end;
+	}
+}
+
+static bool ends_with_line(const char *at)
+{
+	static const char *const directives[] = { ".loc", ".file", ".version", ".target", ".address_size" };
+	for (size_t i = 0; i < MEM_COUNT(directives); i++)
+		if (strncmp(at, directives[i], strlen(directives[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Of the statement that begins at `at`: up to its `;`, a label's `:`, the end of a directive's line, a bracket of a block, or,
+ * outside of functions, the bracket that opens one. */
+static size_t length_of(const char *at, bool in_body)
+{
+	unsigned depth = 0;
+	bool value = false;
+	if (ends_with_line(at))
+		return strcspn(at, "\n");
+	if (in_body && (*at == '{' || *at == '}'))
+		return 1;
+	for (const char *p = at; *p;) {
+		const char *behind = skip(p);
+		if (behind != p) {
+			p = behind;
+			continue;
+		}
+		if (*p == '"') {
+			p += lex_quoted(p);
+			continue;
+		}
+		value |= *p == '=';
+		if (!in_body && *p == '{' && !value)
+			return (size_t)(p - at);
+		depth += *p == '{';
+		depth -= *p == '}' && depth > 0;
+		if (*p == ':' && p[1] == ':')
+			p++;
+		else if (depth == 0 && (*p == ';' || *p == ':'))
+			return (size_t)(p + 1 - at);
+		p++;
+	}
+	return strlen(at);
+}
+
+static struct statement statement_of(const char *at, size_t n)
+{
+	struct buf text = BUF_INIT;
+	for (const char *p = at; p < at + n;) {
+		const char *behind = skip(p);
+		if (behind == p)
+			buf_add(&text, p++, 1);
+		else if (p = behind, p < at + n)
+			buf_adds(&text, " ");
+	}
+	struct statement s = { .text = buf_steal(&text) };
+	char *p = s.text;
+	p[strcspn(p, ";")] = '\0';
+	if (*p == '@') {
+		s.guard = p + 1;
+		p += strcspn(p, " ");
+		*p ? *p++ = '\0' : 0;
+	}
+	s.op = p;
+	p += strcspn(p, " ");
+	*p ? *p++ = '\0' : 0;
+	while (*p && s.count < OPERANDS_MAX) {
+		size_t len = lex_until(p, ",");
+		s.operands[s.count++] = p;
+		p += len;
+		*p ? *p++ = '\0' : 0;
+		p += strspn(p, " ");
+	}
+	for (size_t i = 0; i < s.count; i++)
+		for (char *end = s.operands[i] + strlen(s.operands[i]); end > s.operands[i] && end[-1] == ' ';)
+			*--end = '\0';
+	return s;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* Where other threads may see a difference: accesses to memory that they share, and what they wait for. */
+static bool meets_others(const char *op)
+{
+	static const char *const names[] = { "ld.",      "st.",      "atom.",     "red.",      "cp.",
+					     "bar.",     "barrier.", "mbarrier.", "fence.",    "membar.",
+					     "ldmatrix", "stmatrix", "tcgen05.",  "multimem.", "griddepcontrol" };
+	if (strstr(op, ".param") || strstr(op, ".const") || strstr(op, ".local"))
+		return false;
+	for (size_t i = 0; i < MEM_COUNT(names); i++)
+		if (begins(op, names[i]))
+			return true;
+	return false;
+}
+
+/* What follows is left out where the guard does not hold; skip_end. */
+static void skip_begin(struct rewriting *r, const char *guard)
+{
+	if (guard)
+		buf_addf(r->out, "@%s%s bra $peakd_%u;\n", *guard == '!' ? "" : "!", guard + (*guard == '!'), r->labels);
+}
+
+static void skip_end(struct rewriting *r, const char *guard)
+{
+	if (guard)
+		buf_addf(r->out, "$peakd_%u:\n", r->labels++);
+}
+
+static void put_pause(struct rewriting *r)
+{
+	buf_addf(r->out,
+		 "add.s32 %%peakd_n, %%peakd_n, -1;\nsetp.ne.s32 %%peakd_p, %%peakd_n, 0;\n@%%peakd_p bra $peakd_%u;\n"
+		 "{\n.param .b32 peakd_w;\n.param .b32 peakd_to;\nmov.u32 %%peakd_a, %d;\nst.param.b32 [peakd_w], %%peakd_a;\n"
+		 "call (peakd_to), peakd_pause, (peakd_w);\nld.param.b32 %%peakd_n, [peakd_to];\n}\n$peakd_%u:\n",
+		 r->labels, r->waits, r->labels);
+	r->labels++;
+}
+
+/* "[%r4+16]" is put into the register. false: the address is of another form, or of another width than its name tells. */
+static bool put_address(struct buf *out, const char *operand, const char *to, bool wide)
+{
+	size_t n = strlen(operand);
+	bool is_wide = begins(operand, "[%rd");
+	if (n < 5 || !begins(operand, "[%r") || operand[n - 1] != ']' || (wide && !is_wide))
+		return false;
+	size_t name = strcspn(operand + 1, "+]");
+	const char *offset = operand[1 + name] == '+' ? operand + 2 + name : "0]";
+	if (strspn(offset, "-0123456789") + 1 != strlen(offset))
+		return false;
+	if (wide)
+		buf_addf(out, "add.s64 %s, %.*s, %.*s;\n", to, (int)name, operand + 1, (int)strlen(offset) - 1, offset);
+	else
+		buf_addf(out, "cvt.u32.u%d %s, %.*s;\nadd.s32 %s, %s, %.*s;\n", is_wide ? 64 : 32, to, (int)name, operand + 1, to,
+			 to, (int)strlen(offset) - 1, offset);
+	return true;
+}
+
+/* A copy is put on the list; what is of no known form stays an asynchronous copy. */
+static bool put_copy(struct rewriting *r, const struct statement *s)
+{
+	struct buf text = BUF_INIT;
+	size_t count = s->count - (strstr(s->op, "cache_hint") != NULL);
+	const char *read = count == 4 ? s->operands[3] : s->operands[2];
+	bool known = (count == 3 || count == 4) &&
+		     (*read == '%' ? begins(read, "%r") : strspn(read, "0123456789") == strlen(read)) && !begins(read, "%rd") &&
+		     put_address(&text, s->operands[0], "%peakd_a", false) && put_address(&text, s->operands[1], "%peakd_d", true);
+	if (known) {
+		skip_begin(r, s->guard);
+		buf_addf(r->out,
+			 "%s{\n.param .b64 peakd_l;\n.param .b32 peakd_to;\n.param .b64 peakd_from;\n.param .b32 peakd_size;\n"
+			 ".param .b32 peakd_read;\nmov.u64 %%peakd_e, peakd_list;\nst.param.b64 [peakd_l], %%peakd_e;\n"
+			 "st.param.b32 [peakd_to], %%peakd_a;\nst.param.b64 [peakd_from], %%peakd_d;\nmov.u32 %%peakd_a, %s;\n"
+			 "st.param.b32 [peakd_size], %%peakd_a;\nmov.u32 %%peakd_a, %s;\nst.param.b32 [peakd_read], %%peakd_a;\n"
+			 "call peakd_copy_put, (peakd_l, peakd_to, peakd_from, peakd_size, peakd_read);\n}\n",
+			 buf_text(&text), s->operands[2], read);
+		skip_end(r, s->guard);
+	}
+	buf_fini(&text);
+	return known;
+}
+
+/* function: "commit", or "wait" with how many groups may be pending. */
+static void put_copies_done(struct rewriting *r, const struct statement *s, const char *function, const char *pending)
+{
+	skip_begin(r, s->guard);
+	buf_addf(r->out, "{\n.param .b64 peakd_l;\n.param .b32 peakd_x;\nmov.u64 %%peakd_e, peakd_list;\nst.param.b64 [peakd_l], "
+			 "%%peakd_e;\n");
+	if (pending)
+		buf_addf(r->out, "mov.u32 %%peakd_a, %s;\nst.param.b32 [peakd_x], %%peakd_a;\n", pending);
+	buf_addf(r->out, "call peakd_copy_%s, (peakd_l%s);\n}\n", function, pending ? ", peakd_x" : "");
+	skip_end(r, s->guard);
+}
+
+/* Behind "mov.u64 %rd1, %clock64;": the thread may have stood still since it read a clock last, or be elsewhere now. */
+static void put_special(struct rewriting *r, const struct statement *s)
+{
+	const char *to = s->operands[0], *from = s->operands[1];
+	bool clock = begins(from, "%clock"), timer = begins(from, "%globaltimer"), launch = begins(from, "%gridid");
+	bool wide = strstr(s->op, "64") != NULL;
+	skip_begin(r, s->guard);
+	if (launch)
+		buf_addf(r->out, "{\n.param .b64 peakd_to;\ncall (peakd_to), peakd_launch;\nld.param.b64 %s, [peakd_to];\n}\n", to);
+	else if (clock || timer)
+		buf_addf(r->out,
+			 "{\n.param .b64 peakd_to;\ncall (peakd_to), peakd_jump;\nld.param.b64 %%peakd_d, [peakd_to];\n}\n"
+			 "%sadd.u64 %%peakd_c, %%peakd_c, %%peakd_d;\n%sadd.u%d %s, %s, %s;\n",
+			 timer ? "shl.b64 %peakd_d, %peakd_d, 20;\n" : "", wide ? "" : "cvt.u32.u64 %peakd_a, %peakd_c;\n",
+			 wide ? 64 : 32, to, to, wide ? "%peakd_c" : "%peakd_a");
+	else
+		buf_addf(r->out,
+			 "{\n.param .b32 peakd_to;\ncall (peakd_to), peakd_draw;\nld.param.b32 %%peakd_a, [peakd_to];\n}\n"
+			 "mov.u32 %s, %s;\nrem.u32 %s, %%peakd_a, %s;\n",
+			 to, begins(from, "%smid") ? "%nsmid" : "%nwarpid", to, to);
+	skip_end(r, s->guard);
+}
+
+static bool is_special(const struct statement *s)
+{
+	static const char *const names[] = { "%clock", "%globaltimer", "%smid", "%warpid", "%gridid" };
+	for (size_t i = 0; i < MEM_COUNT(names) && s->count == 2; i++)
+		if (begins(s->op, "mov.") && begins(s->operands[1], names[i]))
+			return true;
+	return false;
+}
+
+/* ".local .align 16 .b8 __local_depot0[4112];" */
+static void put_filled(struct rewriting *r, const char *at, size_t n)
+{
+	const char *open = memchr(at, '[', n), *name = open;
+	unsigned bytes = 0;
+	if (open == NULL || sscanf(open, "[%u]", &bytes) != 1 || bytes > LOCAL_MAX)
+		return;
+	while (name > at && name[-1] != ' ')
+		name--;
+	if (strncmp(name - 4, ".b8 ", 4) != 0)
+		return;
+	buf_addf(
+		r->out,
+		"\n{\n.param .b64 peakd_a1;\n.param .b32 peakd_a2;\nmov.u64 %%peakd_d, %.*s;\nst.param.b64 [peakd_a1], %%peakd_d;\n"
+		"mov.u32 %%peakd_a, %u;\nst.param.b32 [peakd_a2], %%peakd_a;\ncall.uni peakd_fill_local, (peakd_a1, "
+		"peakd_a2);\n}\n",
+		(int)(open - name), name, bytes);
+}
+
+/* The copies of this statement, or those that it waits for. true: it is replaced. */
+static bool put_copies(struct rewriting *r, const struct statement *s)
+{
+	if (begins(s->op, "cp.async.ca.") || begins(s->op, "cp.async.cg."))
+		return put_copy(r, s);
+	if (begins(s->op, "cp.async.commit_group"))
+		put_copies_done(r, s, "commit", NULL);
+	else if (begins(s->op, "cp.async.wait_group") && s->count == 1)
+		put_copies_done(r, s, "wait", s->operands[0]);
+	else if (begins(s->op, "cp.async.wait_all") || begins(s->op, "cp.async.mbarrier"))
+		put_copies_done(r, s, "wait", "4294967295");
+	return false;
+}
+
+static void put_statement(struct rewriting *r, const char *at, size_t n)
+{
+	struct statement s = statement_of(at, n);
+	bool replaced = begins(s.op, "nanosleep"); /* it may take no time: chapter 9.7.13 */
+	if (meets_others(s.op) && strcmp(s.op, r->last) != 0)
+		put_pause(r);
+	if (r->copies)
+		replaced |= put_copies(r, &s);
+	if (!replaced)
+		buf_add(r->out, at, n);
+	if (is_special(&s)) {
+		buf_adds(r->out, "\n");
+		put_special(r, &s);
+	}
+	if (r->depth == 1 && begins(s.op, ".local"))
+		put_filled(r, at, n);
+	snprintf(r->last, sizeof r->last, "%s", s.op);
+	free(s.text);
+}
+
+static unsigned threads_of(const struct plan *plan, const char *kernel, size_t n)
+{
+	unsigned most = 0;
+	for (size_t i = 0; plan && i < plan->op_count; i++) {
+		const struct plan_launch *l = &plan->ops[i].launch;
+		bool same = plan->ops[i].kind == PLAN_OP_LAUNCH && strlen(l->kernel) == n && memcmp(l->kernel, kernel, n) == 0;
+		unsigned threads = same ? (unsigned)(l->block[0] * l->block[1] * l->block[2]) : 0;
+		most = threads > most ? threads : most;
+	}
+	return most;
+}
+
+/* The head of a function, and what it begins with. More registers than a block has room for would keep a kernel from running. */
+static void put_function(struct rewriting *r, const char *at, size_t n)
+{
+	char *head = mem_strn(at, n);
+	const char *entry = strstr(head, ".entry");
+	buf_adds(r->out, head);
+	if (entry && !strstr(head, ".maxntid") && !strstr(head, ".reqntid") && !strstr(head, ".maxnreg")) {
+		const char *name = skip(entry + 6);
+		unsigned threads = threads_of(r->plan, name, strcspn(name, " \t\r\n("));
+		if (threads)
+			buf_addf(r->out, "\n.maxntid %u, 1, 1\n", threads);
+	}
+	buf_adds(r->out, "{\n.reg .pred %peakd_p;\n.reg .b32 %peakd_n, %peakd_a;\n.reg .b64 %peakd_c, %peakd_d, %peakd_e;\n");
+	if (r->copies)
+		buf_adds(r->out,
+			 ".local .align 8 .b8 peakd_list[1688];\nmov.u32 %peakd_a, 0;\nst.local.b32 [peakd_list], %peakd_a;\n"
+			 "st.local.b32 [peakd_list+4], %peakd_a;\nst.local.b32 [peakd_list+8], %peakd_a;\n");
+	buf_adds(r->out, "mov.u64 %peakd_c, 0;\n");
+	if (entry)
+		buf_addf(r->out,
+			 "{\n.param .b32 peakd_w;\n.param .b32 peakd_to;\nmov.u32 %%peakd_a, %d;\nst.param.b32 [peakd_w], "
+			 "%%peakd_a;\n"
+			 "call.uni peakd_fill_shared;\ncall.uni (peakd_to), peakd_begin, (peakd_w);\nld.param.b32 %%peakd_n, "
+			 "[peakd_to];\n}\n",
+			 r->waits);
+	else
+		buf_adds(r->out, "mov.u32 %peakd_n, %clock;\nand.b32 %peakd_n, %peakd_n, 31;\nadd.u32 %peakd_n, %peakd_n, 1;\n");
+	free(head);
+}
+
+/* A copy may then be waited for in another function than that which makes it. */
+static bool calls_own(const char *ptx)
+{
+	static const char declared[] = ".extern ";
+	for (const char *at = ptx; (at = strstr(at, ".func")); at++)
+		if (at < ptx + strlen(declared) || strncmp(at - strlen(declared), declared, strlen(declared)) != 0)
+			return true;
+	return false;
+}
+
+void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out)
+{
+	static const char *const waits[] = { "ld.volatile", "ld.acquire", "ld.relaxed", "atom." };
+	struct rewriting r = { .out = out, .plan = plan };
+	r.copies = (strstr(ptx, "cp.async.ca.") || strstr(ptx, "cp.async.cg.")) && !calls_own(ptx);
+	for (size_t i = 0; i < MEM_COUNT(waits); i++)
+		r.waits |= strstr(ptx, waits[i]) != NULL;
+	for (const char *at = ptx; *at;) {
+		const char *behind = skip(at);
+		buf_add(out, at, (size_t)(behind - at));
+		at = behind;
+		size_t n = *at ? length_of(at, r.depth > 0) : 0;
+		bool function = r.depth == 0 && at[n] == '{';
+		if (function) {
+			put_function(&r, at, n);
+			r.depth = 1;
+			n++;
+		} else if (r.depth > 0 && n > 1 && at[n - 1] == ';') {
+			put_statement(&r, at, n);
+		} else {
+			buf_add(out, at, n);
+			r.last[0] = '\0';
+			r.depth += n == 1 && *at == '{';
+			r.depth -= n == 1 && *at == '}' && r.depth > 0;
+			if (begins(at, ".address_size"))
+				buf_addf(out, "\n%s%s", embedded_file("backends/cuda/disturb.ptx"),
+					 r.copies ? embedded_file("backends/cuda/disturb_copies.ptx") : "");
+		}
+		at += n;
+	}
+}
