@@ -21,10 +21,21 @@ struct statement {
 	size_t count;
 };
 
+/* Of ".shared .align 4 .b8 part[128];", ".local .align 8 .b8 __local_depot0[64];", ".shared .align 4 .f32 sum;" and
+ * ".extern .shared .align 16 .b8 all[];". */
+struct array {
+	const char *name;
+	size_t len;
+	unsigned bytes; /* 0: as many as the launch says */
+};
+
 struct rewriting {
 	struct buf *out;
 	const struct plan *plan;
-	bool waits, copies; /* the code reads what other blocks write while it runs; it has asynchronous copies */
+	bool waits, copies;   /* the code reads what other blocks write while it runs; it has asynchronous copies */
+	bool begins, filled;  /* a kernel's declarations are read; some of its shared memory was filled */
+	struct array *shared; /* of the module */
+	size_t shared_count;
 	unsigned depth, labels;
 	char last[64]; /* the operation before this one */
 };
@@ -249,23 +260,63 @@ static bool is_special(const struct statement *s)
 	return false;
 }
 
-/* ".local .align 16 .b8 __local_depot0[4112];" */
-static void put_filled(struct rewriting *r, const char *at, size_t n)
+static bool array_of(const char *at, size_t n, struct array *ret_array)
 {
-	const char *open = memchr(at, '[', n), *name = open;
-	unsigned bytes = 0;
-	if (open == NULL || sscanf(open, "[%u]", &bytes) != 1 || bytes > LOCAL_MAX)
-		return;
-	while (name > at && name[-1] != ' ')
-		name--;
-	if (strncmp(name - 4, ".b8 ", 4) != 0)
-		return;
-	buf_addf(
-		r->out,
-		"\n{\n.param .b64 peakd_a1;\n.param .b32 peakd_a2;\nmov.u64 %%peakd_d, %.*s;\nst.param.b64 [peakd_a1], %%peakd_d;\n"
-		"mov.u32 %%peakd_a, %u;\nst.param.b32 [peakd_a2], %%peakd_a;\ncall.uni peakd_fill_local, (peakd_a1, "
-		"peakd_a2);\n}\n",
-		(int)(open - name), name, bytes);
+	const char *end = at + n, *type = NULL, *name = at;
+	unsigned count = 1;
+	for (const char *p = at; p < end; p++)
+		if (*p == '.' && strchr("bsuf", p[1]) && p[2] >= '1' && p[2] <= '9')
+			type = p;
+	if (type == NULL)
+		return false;
+	name = type + strcspn(type, " \t");
+	name += strspn(name, " \t");
+	*ret_array = (struct array){ .name = name, .len = strcspn(name, "[; \t\n") };
+	if (name[ret_array->len] == '[' && sscanf(name + ret_array->len, "[%u]", &count) != 1)
+		return true;
+	ret_array->bytes = count * ((unsigned)strtoul(type + 2, NULL, 10) / 8);
+	return ret_array->bytes > 0;
+}
+
+/* space: "shared" or "local". */
+static void put_filled(struct rewriting *r, const struct array *a, const char *space)
+{
+	unsigned width = *space == 's' ? 32 : 64;
+	buf_addf(r->out, "\n{\n.param .b%u peakd_a1;\n.param .b32 peakd_a2;\nmov.u%u %s, %.*s;\nst.param.b%u [peakd_a1], %s;\n",
+		 width, width, width == 32 ? "%peakd_a" : "%peakd_d", (int)a->len, a->name, width,
+		 width == 32 ? "%peakd_a" : "%peakd_d");
+	if (a->bytes)
+		buf_addf(r->out, "mov.u32 %%peakd_a, %u;\n", a->bytes);
+	else
+		buf_adds(r->out, "mov.u32 %peakd_a, %dynamic_smem_size;\n");
+	buf_addf(r->out, "st.param.b32 [peakd_a2], %%peakd_a;\ncall.uni peakd_fill_%s, (peakd_a1, peakd_a2);\n}\n", space);
+}
+
+/* The body that begins at `body` has the name. A kernel that has it has the array. */
+static bool uses(const char *body, const struct array *a)
+{
+	const char *end = strstr(body, "\n}\n");
+	for (const char *at = body; (at = memmem(at, strlen(at), a->name, a->len)) && (end == NULL || at < end); at++)
+		if (lex_is_whole(body, at, a->len))
+			return true;
+	return false;
+}
+
+/* Before the first instruction of a kernel, behind its declarations. */
+static void put_begin(struct rewriting *r, const char *body)
+{
+	for (size_t i = 0; i < r->shared_count; i++)
+		if (uses(body, &r->shared[i])) {
+			put_filled(r, &r->shared[i], "shared");
+			r->filled = true;
+		}
+	if (r->filled)
+		buf_adds(r->out, "bar.sync 0;\n");
+	buf_addf(r->out,
+		 "{\n.param .b32 peakd_w;\n.param .b32 peakd_to;\nmov.u32 %%peakd_a, %d;\nst.param.b32 [peakd_w], %%peakd_a;\n"
+		 "call.uni (peakd_to), peakd_begin, (peakd_w);\nld.param.b32 %%peakd_n, [peakd_to];\n}\n",
+		 r->waits);
+	r->begins = false;
 }
 
 /* The copies of this statement, or those that it waits for. true: it is replaced. */
@@ -285,7 +336,10 @@ static bool put_copies(struct rewriting *r, const struct statement *s)
 static void put_statement(struct rewriting *r, const char *at, size_t n)
 {
 	struct statement s = statement_of(at, n);
+	struct array array;
 	bool replaced = begins(s.op, "nanosleep"); /* it may take no time: chapter 9.7.13 */
+	if (r->begins && s.op[0] != '.')
+		put_begin(r, at);
 	if (meets_others(s.op) && strcmp(s.op, r->last) != 0)
 		put_pause(r);
 	if (r->copies)
@@ -296,8 +350,12 @@ static void put_statement(struct rewriting *r, const char *at, size_t n)
 		buf_adds(r->out, "\n");
 		put_special(r, &s);
 	}
-	if (r->depth == 1 && begins(s.op, ".local"))
-		put_filled(r, at, n);
+	if (r->depth == 1 && begins(s.op, ".local") && array_of(at, n, &array) && array.bytes && array.bytes <= LOCAL_MAX)
+		put_filled(r, &array, "local");
+	if (r->depth == 1 && r->begins && begins(s.op, ".shared") && array_of(at, n, &array) && array.bytes) {
+		put_filled(r, &array, "shared");
+		r->filled = true;
+	}
 	snprintf(r->last, sizeof r->last, "%s", s.op);
 	free(s.text);
 }
@@ -332,14 +390,9 @@ static void put_function(struct rewriting *r, const char *at, size_t n)
 			 ".local .align 8 .b8 peakd_list[1688];\nmov.u32 %peakd_a, 0;\nst.local.b32 [peakd_list], %peakd_a;\n"
 			 "st.local.b32 [peakd_list+4], %peakd_a;\nst.local.b32 [peakd_list+8], %peakd_a;\n");
 	buf_adds(r->out, "mov.u64 %peakd_c, 0;\n");
-	if (entry)
-		buf_addf(r->out,
-			 "{\n.param .b32 peakd_w;\n.param .b32 peakd_to;\nmov.u32 %%peakd_a, %d;\nst.param.b32 [peakd_w], "
-			 "%%peakd_a;\n"
-			 "call.uni peakd_fill_shared;\ncall.uni (peakd_to), peakd_begin, (peakd_w);\nld.param.b32 %%peakd_n, "
-			 "[peakd_to];\n}\n",
-			 r->waits);
-	else
+	r->begins = entry != NULL;
+	r->filled = false;
+	if (!entry)
 		buf_adds(r->out, "mov.u32 %peakd_n, %clock;\nand.b32 %peakd_n, %peakd_n, 31;\nadd.u32 %peakd_n, %peakd_n, 1;\n");
 	free(head);
 }
@@ -374,7 +427,10 @@ void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out)
 		} else if (r.depth > 0 && n > 1 && at[n - 1] == ';') {
 			put_statement(&r, at, n);
 		} else {
+			struct array array;
 			buf_add(out, at, n);
+			if (r.depth == 0 && memmem(at, n, ".shared", 7) && array_of(at, n, &array))
+				*MEM_PUSH(r.shared, r.shared_count) = array;
 			r.last[0] = '\0';
 			r.depth += n == 1 && *at == '{';
 			r.depth -= n == 1 && *at == '}' && r.depth > 0;
@@ -384,4 +440,5 @@ void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out)
 		}
 		at += n;
 	}
+	free(r.shared);
 }

@@ -173,20 +173,19 @@ static double lone(const struct stream *s, uint64_t k)
 	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
 }
 
-/* Where it stands: half the time near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops
+/* Where it stands: most often near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops
  * early. */
 static uint64_t lone_place(const struct stream *s)
 {
 	uint64_t count = s->rows * s->columns, drawn = salted(s, HOLE, 0), which = drawn & 7, any = salted(s, PLACE, 0);
-	uint64_t near = (any >> 40) >> (14 + (drawn >> 3) % 10), chunk = any >> (any & 63);
-	chunk = chunk < count ? chunk : count;
-	while (chunk & (chunk - 1))
-		chunk &= chunk - 1;
+	uint64_t near = (any >> 40) >> (14 + (drawn >> 3) % 10), chunk = UINT64_C(16) << (any & 15);
+	while (chunk > count)
+		chunk /= 2;
 	if (which < 2)
 		return count - 1 - near % count;
 	if (which == 2)
 		return near % count;
-	if (which == 3)
+	if (which == 3 || which == 5)
 		return any % s->rows * s->columns + s->columns - 1 - near % s->columns;
 	return which == 4 && chunk ? (any % (count / chunk) + 1) * chunk - 1 - near % chunk : any % count;
 }

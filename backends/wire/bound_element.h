@@ -71,6 +71,7 @@ struct bound_limits {
 	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
 	double baseline_times; /* BOUND_BASELINE_FACTOR or BOUND_BASELINE_FAR */
 	double rounding;       /* spacings of the output that are granted */
+	double stored;         /* unit roundoff of arrays that the baseline stores and reads again; 0: none */
 	double tiny;
 	double most;           /* the largest finite |y| */
 	double amplitude;      /* of the perturbation */
@@ -278,13 +279,13 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	double terms = l->pooled ? fmin(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
 	double stopped = l->pooled ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
 	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
-	double granted = l->baseline_share * l->sums * (size + x->kappa) + near;
+	double granted = l->baseline_share * l->sums * (size + x->kappa) + near, again = l->stored * (size + x->kappa);
 	double parts[BOUND_BASELINE + 1] = { 0 };
 	enum bound_cause cause = BOUND_ROUNDING;
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
-	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted);
+	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted) + fmin(fmax(error - granted, 0), again);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {
@@ -295,7 +296,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	bound_set(x, sum + spacing + l->tiny + stopped, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);
-	else if (error > granted && !l->capped)
+	else if (error > granted + again && !l->capped)
 		bound_set(x, INFINITY, BOUND_POOR);
 	else if (size + x->bound > l->shape.most)
 		bound_set(x, INFINITY, BOUND_UNLIKE);

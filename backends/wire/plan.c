@@ -43,6 +43,31 @@ bool plan_takes_nan(const struct plan *plan)
 	return any;
 }
 
+static size_t launches_with(const struct plan *plan, size_t buffer)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < plan->op_count; i++) {
+		const struct plan_launch *l = &plan->ops[i].launch;
+		bool takes = false;
+		for (size_t k = 0; plan->ops[i].kind == PLAN_OP_LAUNCH && k < l->arg_count; k++)
+			takes |= l->args[k].kind == PLAN_ARG_BUFFER && l->args[k].index == buffer;
+		count += takes;
+	}
+	return count;
+}
+
+double plan_stored_roundoff(const struct plan *plan)
+{
+	double u = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		const struct plan_buffer *b = &plan->buffers[i];
+		bool again = b->role == PLAN_INOUT || (b->role != PLAN_IN && launches_with(plan, i) > 1);
+		if (again && dtype_roundoff(b->type) > u)
+			u = dtype_roundoff(b->type);
+	}
+	return u;
+}
+
 /* A lifted array holds what the declared type does. */
 static enum dtype held_type(const struct plan_buffer *b)
 {

@@ -350,6 +350,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
 		.baseline_times = r->far ? BOUND_BASELINE_FAR : BOUND_BASELINE_FACTOR,
 		.rounding = r->rounded ? 1.5 : 1,
+		.stored = r->stored,
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,

@@ -19,6 +19,7 @@ struct bound_rules {
 	bool truncates;  /* sums may run on matrix units, which truncate them */
 	double flushed;  /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
+	double stored;   /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
 	bool rough;      /* the truth was computed no more exactly than candidates are */
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */

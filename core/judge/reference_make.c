@@ -48,8 +48,8 @@ struct making {
 	struct truth truth;
 	struct reference *r;
 	struct raw *raw; /* one an output */
-	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: no coarser than the arrays
-			    are */
+	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: that of the arrays */
+	double stored;   /* of arrays that the baseline stores and reads again */
 	bool nan;        /* inputs take NaN */
 	bool likely;     /* only probabilities have such values: they are never far from 1 together */
 	double amplitude;
@@ -132,6 +132,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .truncates = spec_sums_truncate(m->spec),
+				     .stored = m->stored,
 				     .flushed = spec_flushed_inputs(m->spec),
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
@@ -635,8 +636,7 @@ static int look_at_plan(struct making *m, struct err *e)
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
-	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes these in IN,
-	 * too. */
+	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes both in IN. */
 	double u = spec_roundoff_inputs(m->spec);
 	m->likely = true;
 	for (size_t i = 0; i < plan->buffer_count; i++) {
@@ -646,6 +646,7 @@ static int look_at_plan(struct making *m, struct err *e)
 		m->likely &= !plan_takes(b, q->values) || b->fill == PLAN_PROBABILITIES;
 	}
 	m->operands = u;
+	m->stored = plan_stored_roundoff(plan);
 	m->nan = plan_takes_nan(plan);
 	plan_free(plan);
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;

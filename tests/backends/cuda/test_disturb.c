@@ -52,13 +52,21 @@ static void places(void)
 				 "\t// end inline asm\n"),
 	       2, "and so have statements of assembly that share a line");
 	is_int((long long)pauses("/* bar.sync 0; */ // st.shared.u32 [%r1], %r2;\n"), 0, "comments have none");
-	changes("a sleep is left out", "\tnanosleep.u32 100;\n\tadd.s32 %r1, %r1, 7;\n", "\n\t\n\tadd.s32 %r1, %r1, 7;");
+	char *sleepless = rewritten("", "\tnanosleep.u32 100;\n\tadd.s32 %r1, %r1, 7;\n");
+	ok(!strstr(sleepless, "nanosleep") && strstr(sleepless, "add.s32 %r1, %r1, 7;"), "a sleep is left out");
+	free(sleepless);
 	changes("a clock jumps", "\tmov.u32 %r5, %clock;\n", "add.u32 %r5, %r5, %peakd_a;");
 	changes("a wide one, too", "\tmov.u64 %rd5, %clock64;\n", "add.u64 %rd5, %rd5, %peakd_c;");
 	changes("the multiprocessor has any number", "\tmov.u32 %r5, %smid;\n", "rem.u32 %r5, %peakd_a, %r5;");
 	changes("the launch, too", "\tmov.u64 %rd5, %gridid;\n", "peakd_launch;\nld.param.b64 %rd5,");
 	changes("local memory begins with garbage", "\t.local .align 4 .b8 __local_depot0[64];\n", "call.uni peakd_fill_local");
-	changes("shared memory, too", "", "call.uni peakd_fill_shared");
+	changes("shared memory, too", "\t.shared .align 8 .b64 part[16];\n\tmov.u32 %r1, part;\n",
+		"mov.u32 %peakd_a, part;\nst.param.b32 [peakd_a1], %peakd_a;\nmov.u32 %peakd_a, 128;");
+	char *module =
+		rewritten(".extern .shared .align 16 .b8 all[];\n.shared .align 4 .f32 other;", "\tst.shared.u32 [all+4], %r1;\n");
+	ok(strstr(module, "%dynamic_smem_size") && strstr(module, "bar.sync 0") && !strstr(module, "other"),
+	   "dynamic shared memory, too, and of the module's arrays those that the kernel has");
+	free(module);
 }
 
 static void copies(void)

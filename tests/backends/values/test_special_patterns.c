@@ -254,8 +254,32 @@ static void test_complements(void)
 	ok(draws > SEEDS / 40, "some draws hold complements (%d of %d)", draws, SEEDS);
 }
 
+/* A single NaN or infinity often stands where code that works in tiles stops early. */
+static void test_lone_ends(void)
+{
+	enum { SEEDS = 400, LONG = 1 << 14, NEAR = 8 };
+	struct plan_buffer b = array(DTYPE_F32, 4, LONG / 4, PLAN_RANDOM);
+	float *v = MEM_NEW_N(float, LONG);
+	int last = 0, first = 0, rows = 0;
+	for (uint64_t k = 0; k < SEEDS; k++) {
+		int at = 0;
+		fill_chosen(&b, &(struct fill_choice){ .seed = PLAN_SEEDS * k + PLAN_SEED_LONE, .values = PLAN_SPECIAL }, v);
+		while (at < LONG - 1 && isfinite(v[at]))
+			at++;
+		last += at >= LONG - NEAR;
+		first += at < NEAR;
+		rows += at < LONG - LONG / 4 && at % (LONG / 4) >= LONG / 4 - NEAR;
+	}
+	/* With equal chances there would be one in all. */
+	ok(last > SEEDS / 16 && first > SEEDS / 40, "it stands at the end of the array (%d of %d) and its beginning (%d)", last,
+	   SEEDS, first);
+	ok(rows > SEEDS / 80, "and at ends of other rows (%d)", rows);
+	free(v);
+}
+
 int main(void)
 {
+	test_lone_ends();
 	test_blocks();
 	test_sorted_ends();
 	test_complements();
