@@ -173,20 +173,21 @@ static double lone(const struct stream *s, uint64_t k)
 	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
 }
 
-/* Where it stands: most often near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops
- * early. */
+/* Where it stands: one time in four it is one of the last two elements, one in four of the last two of a row, and otherwise most often
+ * near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops early. */
 static uint64_t lone_place(const struct stream *s)
 {
-	uint64_t count = s->rows * s->columns, drawn = salted(s, HOLE, 0), which = drawn & 7, any = salted(s, PLACE, 0);
-	uint64_t near = (any >> 40) >> (14 + (drawn >> 3) % 10), chunk = UINT64_C(16) << (any & 15);
+	uint64_t count = s->rows * s->columns, turn = s->seed / PLAN_SEEDS % 4, drawn = salted(s, HOLE, 0), which = drawn & 7;
+	uint64_t any = salted(s, PLACE, 0), chunk = UINT64_C(16) << (any & 15);
+	uint64_t near = (any >> 40) >> (turn < 2 ? 23 : 17 + (drawn >> 3) % 8);
 	while (chunk > count)
 		chunk /= 2;
-	if (which < 2)
+	if (turn == 0 || (turn > 1 && which < 2))
 		return count - 1 - near % count;
+	if (turn == 1 || which == 3 || which == 5)
+		return any % s->rows * s->columns + s->columns - 1 - near % s->columns;
 	if (which == 2)
 		return near % count;
-	if (which == 3 || which == 5)
-		return any % s->rows * s->columns + s->columns - 1 - near % s->columns;
 	return which == 4 && chunk ? (any % (count / chunk) + 1) * chunk - 1 - near % chunk : any % count;
 }
 

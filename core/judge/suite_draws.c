@@ -17,7 +17,7 @@ enum {
 	CHOICES = 400000, /* that are tried for one that chooses an array, */
 	AGAIN = 8,        /* draws of declared values */
 	SPECIALS = 16,    /* further draws of PLAN_SPECIAL, three of four with one value alone */
-	SPECIALS_LEAST = 2,
+	SPECIALS_LARGE = 10, /* of large arrays: a GPU makes them fast, and elsewhere their time ends them */
 	PATTERNS = 12, /* further draws of PLAN_PATTERNS */
 	SEGMENTS = 8,  /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
@@ -119,7 +119,7 @@ int suite_check_special(struct suite_running *r, struct check *c, char **ret_unf
 {
 	const struct plan *plan = r->trial.variant->plan;
 	uint64_t bytes = plan_bytes(plan);
-	unsigned draws = bytes > LARGE_BYTES ? 1 : bytes > SMALL_BYTES ? SPECIALS_LEAST : SPECIALS;
+	unsigned draws = bytes > SMALL_BYTES ? SPECIALS_LARGE : SPECIALS;
 	r->needless = !round_judges(plan, PLAN_SPECIAL) || !round_inputs(plan, PLAN_SPECIAL).any ||
 		      suite_in_parts(context_spec(r->j->baseline));
 	if (r->needless) {
