@@ -7,6 +7,7 @@
 
 #include "backends/values/immediates.h"
 #include "base/clock.h"
+#include "base/lex.h"
 #include "base/mem.h"
 
 /* --- headers -------------------------------------------------------------------------------------------------------------- */
@@ -148,11 +149,24 @@ static int fail(struct gpu_compilation *c, struct err *e)
 
 static int disturb(const char *ptx, const struct wire_compile *request, struct wire_compiled *io_compiled, struct err *e)
 {
-	struct buf out = BUF_INIT;
-	cuda_disturb(ptx, request->plan, &out);
-	int rc = cuda_link(&out, request->arch, io_compiled, e);
-	buf_fini(&out);
+	struct err first = ERR_INIT;
+	int rc = -ERR_UNSUPPORTED;
+	for (int reduced = 0; reduced < 2 && rc < 0; reduced++) {
+		struct buf out = BUF_INIT;
+		cuda_disturb(ptx, request->plan, reduced, &out);
+		rc = cuda_link(&out, request->arch, io_compiled, reduced ? e : &first);
+		buf_fini(&out);
+	}
 	return rc;
+}
+
+/* Names that rewritten code has. Those of converted code (lift.cu) are mangled, and so stand inside of longer ones. */
+static bool has_own_name(const char *ptx)
+{
+	for (const char *at = ptx; (at = strstr(at, "peakd_")); at++)
+		if (at > ptx && !lex_in_word(at[-1]))
+			return true;
+	return false;
 }
 
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
@@ -176,6 +190,8 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	if (!rc)
 		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
 	char *ptx = rc ? NULL : gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
+	if (!rc && has_own_name(ptx))
+		rc = err_set(e, ERR_COMPILE, "names that begin with peakd_ are those of checks that rewrite code: take others");
 	if (!rc) {
 		immediates_add_ptx(&c.to.immediates, ptx);
 		immediates_finish(&c.to.immediates);

@@ -108,8 +108,9 @@ int cuda_probe_apply(const char *ptx, const char *arch, enum wire_probe probe, s
  * - Clocks jump, and %smid, %warpid and %gridid have any value.
  * - Shared and local memory begin as NaN, ones, minus ones or anything. */
 
-/* Appends the rewritten PTX. plan: how many threads a block has; NULL: not known. */
-void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out);
+/* Appends the rewritten PTX. plan: how many threads a block has; NULL: not known. reduced: only starts are late, and unwritten
+ * memory filled, for code that cannot be rewritten otherwise. */
+void cuda_disturb(const char *ptx, const struct plan *plan, bool reduced, struct buf *out);
 
 /* --- link.c: PTX to a binary by nvJitLink, a library of the toolkit. Called by compile.c and probe.c. */
 

@@ -10,12 +10,18 @@
 #include "base/lex.h"
 #include "base/mem.h"
 
-enum { LOCAL_MAX = 1 << 14, OPERANDS_MAX = 8 };
+enum {
+	LOCAL_MAX = 1 << 14,
+	OPERANDS_MAX = 8,
+	BARRIER_WEIGHT = 16,
+	PAUSES_ALL = 2000, /* of a module; of further ones each */
+	PAUSES_EACH = 8
+};
 
 /* One statement without comments, whose parts are cut out of `text`. */
 struct statement {
 	char *text;  /* free() */
-	char *guard; /* "%p1" or "!%p1" of "@%p1 …"; NULL */
+	char *guard; /* "%p1" or "!%p1" of "@%p1 …"; NULL; free() */
 	char *op;
 	char *operands[OPERANDS_MAX];
 	size_t count;
@@ -32,7 +38,12 @@ struct array {
 struct rewriting {
 	struct buf *out;
 	const struct plan *plan;
-	bool waits, copies;   /* the code reads what other blocks write while it runs; it has asynchronous copies */
+	bool reduced;        /* only starts are late, and unwritten memory filled */
+	bool waits, copies;  /* the code waits for memory to change; it has asynchronous copies */
+	bool bulk;           /* it has accesses of the asynchronous proxy */
+	bool calls, several; /* it has functions that are called; several kernels */
+	bool entry;          /* this function is a kernel */
+	size_t pauses;
 	bool begins, filled;  /* a kernel's declarations are read; some of its shared memory was filled */
 	struct array *shared; /* of the module */
 	size_t shared_count;
@@ -58,7 +69,7 @@ static bool ends_with_line(const char *at)
 {
 	static const char *const directives[] = { ".loc", ".file", ".version", ".target", ".address_size" };
 	for (size_t i = 0; i < MEM_COUNT(directives); i++)
-		if (strncmp(at, directives[i], strlen(directives[i])) == 0)
+		if (strncmp(at, directives[i], strlen(directives[i])) == 0 && strchr(" \t", at[strlen(directives[i])]))
 			return true;
 	return false;
 }
@@ -111,9 +122,12 @@ static struct statement statement_of(const char *at, size_t n)
 	char *p = s.text;
 	p[strcspn(p, ";")] = '\0';
 	if (*p == '@') {
-		s.guard = p + 1;
-		p += strcspn(p, " ");
-		*p ? *p++ = '\0' : 0;
+		p += 1 + strspn(p + 1, " ");
+		bool not = *p == '!';
+		p += not +strspn(p + not, " ");
+		size_t n = strcspn(p, " ");
+		s.guard = mem_fmt("%s%.*s", not ? "!" : "", (int)n, p);
+		p += n + strspn(p + n, " ");
 	}
 	s.op = p;
 	p += strcspn(p, " ");
@@ -163,13 +177,21 @@ static void skip_end(struct rewriting *r, const char *guard)
 		buf_addf(r->out, "$peakd_%u:\n", r->labels++);
 }
 
-static void put_pause(struct rewriting *r)
+/* Barriers are few beside accesses, so each counts for many. */
+static bool is_barrier(const char *op)
 {
+	return begins(op, "bar") || begins(op, "mbarrier.") || begins(op, "fence.") || begins(op, "membar.");
+}
+
+static void put_pause(struct rewriting *r, bool barrier)
+{
+	if (r->pauses++ >= PAUSES_ALL && r->pauses % PAUSES_EACH)
+		return;
 	buf_addf(r->out,
-		 "add.s32 %%peakd_n, %%peakd_n, -1;\nsetp.ne.s32 %%peakd_p, %%peakd_n, 0;\n@%%peakd_p bra $peakd_%u;\n"
+		 "add.s32 %%peakd_n, %%peakd_n, -%d;\nsetp.gt.s32 %%peakd_p, %%peakd_n, 0;\n@%%peakd_p bra $peakd_%u;\n"
 		 "{\n.param .b32 peakd_w;\n.param .b32 peakd_to;\nmov.u32 %%peakd_a, %d;\nst.param.b32 [peakd_w], %%peakd_a;\n"
 		 "call (peakd_to), peakd_pause, (peakd_w);\nld.param.b32 %%peakd_n, [peakd_to];\n}\n$peakd_%u:\n",
-		 r->labels, r->waits, r->labels);
+		 barrier ? BARRIER_WEIGHT : 1, r->labels, r->waits, r->labels);
 	r->labels++;
 }
 
@@ -228,36 +250,47 @@ static void put_copies_done(struct rewriting *r, const struct statement *s, cons
 	skip_end(r, s->guard);
 }
 
-/* Behind "mov.u64 %rd1, %clock64;": the thread may have stood still since it read a clock last, or be elsewhere now. */
-static void put_special(struct rewriting *r, const struct statement *s)
+/* Of the operations that read such a register: mov and cvt, whose last operand it is. */
+static const char *special_of(const struct statement *s)
 {
-	const char *to = s->operands[0], *from = s->operands[1];
-	bool clock = begins(from, "%clock"), timer = begins(from, "%globaltimer"), launch = begins(from, "%gridid");
-	bool wide = strstr(s->op, "64") != NULL;
-	skip_begin(r, s->guard);
-	if (launch)
-		buf_addf(r->out, "{\n.param .b64 peakd_to;\ncall (peakd_to), peakd_launch;\nld.param.b64 %s, [peakd_to];\n}\n", to);
-	else if (clock || timer)
+	static const char *const names[] = { "%clock", "%globaltimer", "%smid", "%warpid", "%gridid" };
+	for (size_t i = 0; i < MEM_COUNT(names) && s->count >= 2; i++)
+		if (begins(s->operands[s->count - 1], names[i]))
+			return s->operands[s->count - 1];
+	return NULL;
+}
+
+/* In place of the special register stands one of our own: the thread may have stood still since it read a clock last, or be
+ * elsewhere now. In functions that are called clocks go on as they are. */
+static void put_special(struct rewriting *r, const struct statement *s, const char *from)
+{
+	bool timer = begins(from, "%globaltimer"), clock = begins(from, "%clock") || timer;
+	bool wide = strcmp(from, "%clock64") == 0 || strcmp(from, "%globaltimer") == 0 || begins(from, "%gridid");
+	bool narrowed = wide && strstr(s->op, "32") && !strstr(s->op, "64");
+	const char *own = wide ? "%peakd_e" : "%peakd_b";
+	buf_addf(r->out, "mov.u%d %s, %s;\n", wide ? 64 : 32, own, from);
+	if (clock && r->entry)
 		buf_addf(r->out,
 			 "{\n.param .b64 peakd_to;\ncall (peakd_to), peakd_jump;\nld.param.b64 %%peakd_d, [peakd_to];\n}\n"
 			 "%sadd.u64 %%peakd_c, %%peakd_c, %%peakd_d;\n%sadd.u%d %s, %s, %s;\n",
 			 timer ? "shl.b64 %peakd_d, %peakd_d, 20;\n" : "", wide ? "" : "cvt.u32.u64 %peakd_a, %peakd_c;\n",
-			 wide ? 64 : 32, to, to, wide ? "%peakd_c" : "%peakd_a");
-	else
+			 wide ? 64 : 32, own, own, wide ? "%peakd_c" : "%peakd_a");
+	else if (wide && !clock)
+		buf_adds(r->out, "{\n.param .b64 peakd_own;\n.param .b64 peakd_to;\nst.param.b64 [peakd_own], %peakd_e;\n"
+				 "call (peakd_to), peakd_launch, (peakd_own);\nld.param.b64 %peakd_e, [peakd_to];\n}\n");
+	else if (!clock)
 		buf_addf(r->out,
-			 "{\n.param .b32 peakd_to;\ncall (peakd_to), peakd_draw;\nld.param.b32 %%peakd_a, [peakd_to];\n}\n"
-			 "mov.u32 %s, %s;\nrem.u32 %s, %%peakd_a, %s;\n",
-			 to, begins(from, "%smid") ? "%nsmid" : "%nwarpid", to, to);
-	skip_end(r, s->guard);
-}
-
-static bool is_special(const struct statement *s)
-{
-	static const char *const names[] = { "%clock", "%globaltimer", "%smid", "%warpid", "%gridid" };
-	for (size_t i = 0; i < MEM_COUNT(names) && s->count == 2; i++)
-		if (begins(s->op, "mov.") && begins(s->operands[1], names[i]))
-			return true;
-	return false;
+			 "{\n.param .b32 peakd_own;\n.param .b32 peakd_of;\n.param .b32 peakd_to;\nst.param.b32 [peakd_own], "
+			 "%%peakd_b;\n"
+			 "mov.u32 %%peakd_a, %s;\nst.param.b32 [peakd_of], %%peakd_a;\ncall (peakd_to), peakd_place, (peakd_own, "
+			 "peakd_of);\nld.param.b32 %%peakd_b, [peakd_to];\n}\n",
+			 begins(from, "%smid") ? "%nsmid" : "%nwarpid");
+	if (narrowed)
+		buf_adds(r->out, "cvt.u32.u64 %peakd_b, %peakd_e;\n");
+	buf_addf(r->out, "%s%s%s%s", s->guard ? "@" : "", s->guard ? s->guard : "", s->guard ? " " : "", s->op);
+	for (size_t i = 0; i + 1 < s->count; i++)
+		buf_addf(r->out, " %s,", s->operands[i]);
+	buf_addf(r->out, " %s;", narrowed ? "%peakd_b" : own);
 }
 
 static bool array_of(const char *at, size_t n, struct array *ret_array)
@@ -292,12 +325,25 @@ static void put_filled(struct rewriting *r, const struct array *a, const char *s
 	buf_addf(r->out, "st.param.b32 [peakd_a2], %%peakd_a;\ncall.uni peakd_fill_%s, (peakd_a1, peakd_a2);\n}\n", space);
 }
 
-/* The body that begins at `body` has the name. A kernel that has it has the array. */
-static bool uses(const char *body, const struct array *a)
+/* Behind the bracket that closes the body that begins at `at`. */
+static const char *body_end(const char *at)
 {
-	const char *end = strstr(body, "\n}\n");
-	for (const char *at = body; (at = memmem(at, strlen(at), a->name, a->len)) && (end == NULL || at < end); at++)
-		if (lex_is_whole(body, at, a->len))
+	unsigned depth = 1;
+	while (*at && depth > 0) {
+		at = skip(at);
+		size_t n = *at ? length_of(at, true) : 0;
+		depth += n == 1 && *at == '{';
+		depth -= n == 1 && *at == '}';
+		at += n;
+	}
+	return at;
+}
+
+/* The code up to `end` has the name, not as a part of a longer one. */
+static bool uses(const char *at, const char *end, const struct array *a)
+{
+	for (; (at = memmem(at, (size_t)(end - at), a->name, a->len)); at++)
+		if (!strchr("%$", at[-1]) && at[a->len] != '$' && lex_is_whole(at - 1, at, a->len))
 			return true;
 	return false;
 }
@@ -305,11 +351,16 @@ static bool uses(const char *body, const struct array *a)
 /* Before the first instruction of a kernel, behind its declarations. */
 static void put_begin(struct rewriting *r, const char *body)
 {
+	/* What functions use that are called is the only kernel's, if there is but one. */
+	bool all = r->calls && !r->several;
+	const char *end = body_end(body);
 	for (size_t i = 0; i < r->shared_count; i++)
-		if (uses(body, &r->shared[i])) {
+		if (all || uses(body, end, &r->shared[i])) {
 			put_filled(r, &r->shared[i], "shared");
 			r->filled = true;
 		}
+	if (r->filled && r->bulk)
+		buf_adds(r->out, "fence.proxy.async;\n"); /* tensors may be written there next */
 	if (r->filled)
 		buf_adds(r->out, "bar.sync 0;\n");
 	buf_addf(r->out,
@@ -337,19 +388,18 @@ static void put_statement(struct rewriting *r, const char *at, size_t n)
 {
 	struct statement s = statement_of(at, n);
 	struct array array;
-	bool replaced = begins(s.op, "nanosleep"); /* it may take no time: chapter 9.7.13 */
+	bool replaced = begins(s.op, "nanosleep") && !r->reduced; /* it may take no time: chapter 9.7.13 */
 	if (r->begins && s.op[0] != '.')
 		put_begin(r, at);
-	if (meets_others(s.op) && strcmp(s.op, r->last) != 0)
-		put_pause(r);
+	if (!r->reduced && meets_others(s.op) && strcmp(s.op, r->last) != 0)
+		put_pause(r, is_barrier(s.op));
 	if (r->copies)
 		replaced |= put_copies(r, &s);
-	if (!replaced)
+	const char *special = r->reduced ? NULL : special_of(&s);
+	if (special)
+		put_special(r, &s, special);
+	else if (!replaced)
 		buf_add(r->out, at, n);
-	if (is_special(&s)) {
-		buf_adds(r->out, "\n");
-		put_special(r, &s);
-	}
 	if (r->depth == 1 && begins(s.op, ".local") && array_of(at, n, &array) && array.bytes && array.bytes <= LOCAL_MAX)
 		put_filled(r, &array, "local");
 	if (r->depth == 1 && r->begins && begins(s.op, ".shared") && array_of(at, n, &array) && array.bytes) {
@@ -357,6 +407,7 @@ static void put_statement(struct rewriting *r, const char *at, size_t n)
 		r->filled = true;
 	}
 	snprintf(r->last, sizeof r->last, "%s", s.op);
+	free(s.guard);
 	free(s.text);
 }
 
@@ -384,13 +435,14 @@ static void put_function(struct rewriting *r, const char *at, size_t n)
 		if (threads)
 			buf_addf(r->out, "\n.maxntid %u, 1, 1\n", threads);
 	}
-	buf_adds(r->out, "{\n.reg .pred %peakd_p;\n.reg .b32 %peakd_n, %peakd_a;\n.reg .b64 %peakd_c, %peakd_d, %peakd_e;\n");
+	buf_adds(r->out,
+		 "{\n.reg .pred %peakd_p;\n.reg .b32 %peakd_n, %peakd_a, %peakd_b;\n.reg .b64 %peakd_c, %peakd_d, %peakd_e;\n");
 	if (r->copies)
 		buf_adds(r->out,
 			 ".local .align 8 .b8 peakd_list[1688];\nmov.u32 %peakd_a, 0;\nst.local.b32 [peakd_list], %peakd_a;\n"
 			 "st.local.b32 [peakd_list+4], %peakd_a;\nst.local.b32 [peakd_list+8], %peakd_a;\n");
 	buf_adds(r->out, "mov.u64 %peakd_c, 0;\n");
-	r->begins = entry != NULL;
+	r->begins = r->entry = entry != NULL;
 	r->filled = false;
 	if (!entry)
 		buf_adds(r->out, "mov.u32 %peakd_n, %clock;\nand.b32 %peakd_n, %peakd_n, 31;\nadd.u32 %peakd_n, %peakd_n, 1;\n");
@@ -407,37 +459,70 @@ static bool calls_own(const char *ptx)
 	return false;
 }
 
-void cuda_disturb(const char *ptx, const struct plan *plan, struct buf *out)
+static bool has_one(const char *ptx, const char *const *words, size_t count)
 {
-	static const char *const waits[] = { "ld.volatile", "ld.acquire", "ld.relaxed", "atom." };
-	struct rewriting r = { .out = out, .plan = plan };
-	r.copies = (strstr(ptx, "cp.async.ca.") || strstr(ptx, "cp.async.cg.")) && !calls_own(ptx);
-	for (size_t i = 0; i < MEM_COUNT(waits); i++)
-		r.waits |= strstr(ptx, waits[i]) != NULL;
+	for (size_t i = 0; i < count; i++)
+		if (strstr(ptx, words[i]))
+			return true;
+	return false;
+}
+
+/* What is outside of functions, at most up to their opening bracket. Returns its length. */
+static size_t put_outside(struct rewriting *r, const char *at, size_t n)
+{
+	struct array array;
+	bool function = memmem(at, n, ".entry", 6) || memmem(at, n, ".func", 5);
+	if (at[n] == '{' && function) {
+		put_function(r, at, n);
+		r->depth = 1;
+		return n + 1;
+	}
+	if (at[n] == '{') /* a section of debug information */
+		n += strcspn(at + n, "}") + 1;
+	buf_add(r->out, at, n);
+	if (memmem(at, n, ".shared", 7) && array_of(at, n, &array))
+		*MEM_PUSH(r->shared, r->shared_count) = array;
+	if (begins(at, ".address_size"))
+		buf_addf(r->out, "\n%s%s", embedded_file("backends/cuda/disturb.ptx"),
+			 r->copies ? embedded_file("backends/cuda/disturb_copies.ptx") : "");
+	return n;
+}
+
+static void put_inside(struct rewriting *r, const char *at, size_t n)
+{
+	if (n > 1 && at[n - 1] == ';') {
+		put_statement(r, at, n);
+		return;
+	}
+	if (r->begins && *at != '}' && *at != '.') /* a label, to which code may come back */
+		put_begin(r, at);
+	buf_add(r->out, at, n);
+	r->last[0] = '\0';
+	r->depth += n == 1 && *at == '{';
+	r->depth -= n == 1 && *at == '}';
+}
+
+void cuda_disturb(const char *ptx, const struct plan *plan, bool reduced, struct buf *out)
+{
+	static const char *const waits[] = { "ld.volatile",  "ld.acquire", "ld.relaxed", "ld.global.cg",
+					     "ld.global.cv", "ld.mmio",    "mbarrier.t", "atom." };
+	static const char *const bulk[] = { "cp.async.bulk", "wgmma.", "tcgen05." };
+	static const char *const copies[] = { "cp.async.ca.", "cp.async.cg." };
+	struct rewriting r = { .out = out, .plan = plan, .reduced = reduced, .calls = calls_own(ptx) };
+	const char *entry = strstr(ptx, ".entry");
+	r.several = entry && strstr(entry + 1, ".entry");
+	r.copies = !reduced && !r.calls && has_one(ptx, copies, MEM_COUNT(copies));
+	r.waits = !reduced && has_one(ptx, waits, MEM_COUNT(waits));
+	r.bulk = has_one(ptx, bulk, MEM_COUNT(bulk));
 	for (const char *at = ptx; *at;) {
 		const char *behind = skip(at);
 		buf_add(out, at, (size_t)(behind - at));
 		at = behind;
 		size_t n = *at ? length_of(at, r.depth > 0) : 0;
-		bool function = r.depth == 0 && at[n] == '{';
-		if (function) {
-			put_function(&r, at, n);
-			r.depth = 1;
-			n++;
-		} else if (r.depth > 0 && n > 1 && at[n - 1] == ';') {
-			put_statement(&r, at, n);
-		} else {
-			struct array array;
-			buf_add(out, at, n);
-			if (r.depth == 0 && memmem(at, n, ".shared", 7) && array_of(at, n, &array))
-				*MEM_PUSH(r.shared, r.shared_count) = array;
-			r.last[0] = '\0';
-			r.depth += n == 1 && *at == '{';
-			r.depth -= n == 1 && *at == '}' && r.depth > 0;
-			if (begins(at, ".address_size"))
-				buf_addf(out, "\n%s%s", embedded_file("backends/cuda/disturb.ptx"),
-					 r.copies ? embedded_file("backends/cuda/disturb_copies.ptx") : "");
-		}
+		if (r.depth > 0)
+			put_inside(&r, at, n);
+		else
+			n = put_outside(&r, at, n);
 		at += n;
 	}
 	free(r.shared);

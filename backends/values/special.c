@@ -173,8 +173,8 @@ static double lone(const struct stream *s, uint64_t k)
 	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
 }
 
-/* Where it stands: one time in four it is one of the last two elements, one in four of the last two of a row, and otherwise most often
- * near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops early. */
+/* Where it stands: one time in four it is one of the last two elements, one in four of the last two of a row, and otherwise most
+ * often near an end of the array, of a row, or of 2^k elements, where code that works in tiles stops early. */
 static uint64_t lone_place(const struct stream *s)
 {
 	uint64_t count = s->rows * s->columns, turn = s->seed / PLAN_SEEDS % 4, drawn = salted(s, HOLE, 0), which = drawn & 7;

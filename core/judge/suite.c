@@ -15,7 +15,7 @@ enum {
 	REPEATS = 12,        /* executions before the kernel is looked at again, where they are not timed */
 	DISTURBED_RUNS = 4,  /* of the rewritten kernel at least, */
 	DISTURBED_MOST = 12, /* and at most, */
-	DISTURBED_MS = 400,  /* if there is as much time */
+	DISTURBED_MS = 600,  /* if there is as much time */
 	SEEDS = 64,          /* of random numbers: some are drawn twice, which the worker leaves out; */
 	SEEDS_LEAST = 6,     /* fewer, where that many already give */
 	NUMBERS = 1 << 22,   /* so many numbers */
@@ -343,7 +343,7 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 	check_fini(c);
 	c->passed = true;
 	int rc = check_execution(r->j, t, &input, c, &unfit, e);
-	if (!c->passed && c->code != ERR_WRONG && c->code != ERR_CRASH) {
+	if (!c->passed && (c->code == ERR_TIMEOUT || c->code == ERR_PRUNED || c->code == ERR_UNSUPPORTED)) {
 		/* Its own waits take longer with pauses, and rewritten code needs more registers. */
 		free(unfit);
 		unfit = mem_str(c->reason);

@@ -15,7 +15,7 @@ static char *rewritten(const char *before, const char *body)
 	struct buf out = BUF_INIT, in = BUF_INIT;
 	buf_addf(&in, HEAD "%s\n.visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n\t.reg .b32 %%r<9>;\n%s\tret;\n}\n", before,
 		 body);
-	cuda_disturb(buf_text(&in), NULL, &out);
+	cuda_disturb(buf_text(&in), NULL, false, &out);
 	char *text = buf_steal(&out), *entry = strstr(text, ".visible .entry");
 	char *kept = mem_str(entry ? entry : "");
 	free(text);
@@ -51,14 +51,18 @@ static void places(void)
 	is_int((long long)pauses("\t// begin inline asm\n\t{ .reg .pred q; bar.sync 1, 64; } mbarrier.init.shared.b64 [%r1], 1;\n"
 				 "\t// end inline asm\n"),
 	       2, "and so have statements of assembly that share a line");
+	is_int((long long)pauses("\t{ .local .b32 z; bar.sync 0; st.local.b32 [z], 1; }\n\t@ %p1 red.global.add.u32 [%rd1], 1;\n"),
+	       2, "declarations end, and guards may stand apart");
 	is_int((long long)pauses("/* bar.sync 0; */ // st.shared.u32 [%r1], %r2;\n"), 0, "comments have none");
 	char *sleepless = rewritten("", "\tnanosleep.u32 100;\n\tadd.s32 %r1, %r1, 7;\n");
 	ok(!strstr(sleepless, "nanosleep") && strstr(sleepless, "add.s32 %r1, %r1, 7;"), "a sleep is left out");
 	free(sleepless);
-	changes("a clock jumps", "\tmov.u32 %r5, %clock;\n", "add.u32 %r5, %r5, %peakd_a;");
-	changes("a wide one, too", "\tmov.u64 %rd5, %clock64;\n", "add.u64 %rd5, %rd5, %peakd_c;");
-	changes("the multiprocessor has any number", "\tmov.u32 %r5, %smid;\n", "rem.u32 %r5, %peakd_a, %r5;");
-	changes("the launch, too", "\tmov.u64 %rd5, %gridid;\n", "peakd_launch;\nld.param.b64 %rd5,");
+	changes("a clock jumps", "\tmov.u32 %r5, %clock;\n", "add.u32 %peakd_b, %peakd_b, %peakd_a;\nmov.u32 %r5, %peakd_b;");
+	changes("a wide one, too", "\t@!%p1 mov.u64 %rd5, %clock64;\n", "%peakd_c;\n@!%p1 mov.u64 %rd5, %peakd_e;");
+	changes("and one that is converted or split", "\tcvt.u64.u32 %rd5, %clock;\n\tmov.b64 {%r1, %r2}, %globaltimer;\n",
+		"mov.b64 {%r1, %r2}, %peakd_e;");
+	changes("the multiprocessor has any number", "\tcvt.u32.u32 %r5, %smid;\n", "cvt.u32.u32 %r5, %peakd_b;");
+	changes("the launch, too", "\tmov.u32 %r5, %gridid;\n", "cvt.u32.u64 %peakd_b, %peakd_e;\nmov.u32 %r5, %peakd_b;");
 	changes("local memory begins with garbage", "\t.local .align 4 .b8 __local_depot0[64];\n", "call.uni peakd_fill_local");
 	changes("shared memory, too", "\t.shared .align 8 .b64 part[16];\n\tmov.u32 %r1, part;\n",
 		"mov.u32 %peakd_a, part;\nst.param.b32 [peakd_a1], %peakd_a;\nmov.u32 %peakd_a, 128;");
@@ -67,6 +71,26 @@ static void places(void)
 	ok(strstr(module, "%dynamic_smem_size") && strstr(module, "bar.sync 0") && !strstr(module, "other"),
 	   "dynamic shared memory, too, and of the module's arrays those that the kernel has");
 	free(module);
+}
+
+static void forms(void)
+{
+	char *text = rewritten(".section .debug_str { .b8 98,97,0 }", "L:\n\tbar.sync 0;\n\tbra L;\n");
+	has_str(text, "%peakd_n, [peakd_to];\n}\nL:", "what a kernel begins with stands before its first label");
+	free(text);
+	text = rewritten(".shared .align 4 .b8 r2[64];\n.shared .align 4 .b8 seen[64];",
+			 "\t{\n\tmov.u32 %r2, 1;\n}\n\tst.shared.u32 [seen], %r2;\n");
+	ok(!strstr(text, "mov.u32 %peakd_a, r2;") && strstr(text, "mov.u32 %peakd_a, seen;"),
+	   "a register's name is no array's, and a block's end is no function's");
+	free(text);
+	text = rewritten("", "\tfence.proxy.async;\n\tcp.async.bulk.commit_group;\n\t.shared .align 8 .b64 bar;\n");
+	has_str(text, "cp.async.bulk", "bulk copies stay");
+	free(text);
+	struct buf out = BUF_INIT;
+	cuda_disturb(HEAD ".visible .entry k()\n{\n\tmov.u32 %r1, %clock;\n\tbar.sync 0;\n\tret;\n}\n", NULL, true, &out);
+	ok(strstr(buf_text(&out), "mov.u32 %r1, %clock;\n\tbar.sync 0;") && strstr(buf_text(&out), "peakd_begin, (peakd_w)"),
+	   "code that cannot be rewritten starts late and keeps its statements");
+	buf_fini(&out);
 }
 
 static void copies(void)
@@ -103,6 +127,9 @@ static const struct row rows[] = {
 	{ "an array in local memory",
 	  "extern \"C\" __global__ void k(const int *A, int *C) { int x[64]; for (int i = 0; i < 64; i++) "
 	  "x[A[i] & 63] = i; C[threadIdx.x] = x[C[threadIdx.x] & 63]; }" },
+	{ "clocks in pieces",
+	  "extern \"C\" __global__ void k(unsigned *C) { unsigned a, b; unsigned long long c; asm volatile(\"mov.b64 {%0, "
+	  "%1}, %%clock64; cvt.u64.u32 %2, %%smid;\" : \"=r\"(a), \"=r\"(b), \"=l\"(c)); C[threadIdx.x] = a + b + (unsigned)c; }" },
 	{ "a function that is called",
 	  "__device__ __noinline__ float f(volatile float *p) { return *p + 1; } extern \"C\" __global__ "
 	  "void k(float *C) { C[threadIdx.x] = f(C + threadIdx.x); }" },
@@ -131,11 +158,30 @@ static void assembles(const struct row *row)
 	wire_compiled_fini(&disturbed);
 }
 
+static void names(void)
+{
+	struct wire_compile request = { .backend = (char *)"cuda",
+					.arch = (char *)"sm_90a",
+					.macros = (char *)"",
+					.device = (char *)"extern \"C\" __global__ void peakd_k(float *C) { C[0] = 1; }" };
+	struct wire_compiled to = { .binary = NULL };
+	struct err e = ERR_INIT;
+	int rc = cuda_compile(&request, &to, &e);
+	if (rc < 0 && strstr(e.text, "libnvrtc"))
+		SKIP(1, "%s", e.text);
+	else
+		ok(rc == -ERR_COMPILE && strstr(e.text, "peakd_"), "names of the rewritten code's functions are refused %s",
+		   e.text);
+	wire_compiled_fini(&to);
+}
+
 int main(void)
 {
 	places();
+	forms();
 	copies();
 	for (size_t i = 0; i < MEM_COUNT(rows); i++)
 		assembles(&rows[i]);
+	names();
 	return tap_done();
 }
