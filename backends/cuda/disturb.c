@@ -123,10 +123,10 @@ static struct statement statement_of(const char *at, size_t n)
 	p[strcspn(p, ";")] = '\0';
 	if (*p == '@') {
 		p += 1 + strspn(p + 1, " ");
-		bool not = *p == '!';
-		p += not +strspn(p + not, " ");
+		bool negated = *p == '!';
+		p += negated + strspn(p + negated, " ");
 		size_t n = strcspn(p, " ");
-		s.guard = mem_fmt("%s%.*s", not ? "!" : "", (int)n, p);
+		s.guard = mem_fmt("%s%.*s", negated ? "!" : "", (int)n, p);
 		p += n + strspn(p + n, " ");
 	}
 	s.op = p;
@@ -293,9 +293,10 @@ static void put_special(struct rewriting *r, const struct statement *s, const ch
 	buf_addf(r->out, " %s;", narrowed ? "%peakd_b" : own);
 }
 
+/* What is declared there; false: nothing of a known size. The type is the last word with a point. */
 static bool array_of(const char *at, size_t n, struct array *ret_array)
 {
-	const char *end = at + n, *type = NULL, *name = at;
+	const char *end = at + n, *type = NULL, *name;
 	unsigned count = 1;
 	for (const char *p = at; p < end; p++)
 		if (*p == '.' && strchr("bsuf", p[1]) && p[2] >= '1' && p[2] <= '9')
