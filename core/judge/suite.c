@@ -17,8 +17,8 @@ enum {
 	DISTURBED_MOST = 12, /* and at most, */
 	DISTURBED_MS = 600,  /* if there is as much time */
 	SEEDS = 64,          /* of random numbers: some are drawn twice, which the worker leaves out; */
-	SEEDS_LEAST = 6,     /* fewer, where that many already give */
-	NUMBERS = 1 << 22,   /* so many numbers */
+	SEEDS_LEAST = 6,     /* fewer, where */
+	NUMBERS = 1 << 22,   /* so many numbers come of fewer */
 };
 
 struct step {
@@ -332,8 +332,10 @@ void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const
 		variant_fini(&v);
 }
 
-/* One of the executions. The last ones reach branches that declared values do not; what they cannot judge is no gap. */
-static int execute_disturbed(struct suite_running *r, struct trial *t, int i, struct check *c, char **io_unfit, struct err *e)
+/* One of the executions. The last ones reach branches that declared values do not; what they cannot judge is no gap. *ret_ended:
+ * the rewritten kernel does not run here. */
+static int execute_disturbed(struct suite_running *r, struct trial *t, int i, struct check *c, bool *ret_ended, char **io_unfit,
+			     struct err *e)
 {
 	bool wide = i % DISTURBED_RUNS == DISTURBED_RUNS - 1;
 	struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
@@ -349,9 +351,9 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 		unfit = mem_str(c->reason);
 		check_fini(c);
 		c->passed = true;
-		wide = false;
+		*ret_ended = true;
 	}
-	if (unfit && !wide) {
+	if (unfit && (!wide || *ret_ended)) {
 		free(*io_unfit);
 		*io_unfit = unfit;
 	} else {
@@ -376,9 +378,10 @@ static int check_disturbed(struct suite_running *r, struct check *c, char **ret_
 		rc = trial_begin(&t, r->trial.worker, &v, e);
 	if (rc == 0) {
 		int64_t end = clock_now() + DISTURBED_MS * CLOCK_MS;
-		for (int i = 0; rc == 0 && c->passed && !*ret_unfit && i < DISTURBED_MOST; i++)
-			if (i < DISTURBED_RUNS || clock_now() < end)
-				rc = execute_disturbed(r, &t, i, c, ret_unfit, e);
+		bool ended = false;
+		for (int i = 0; rc == 0 && c->passed && !ended && i < DISTURBED_MOST && (i < DISTURBED_RUNS || clock_now() < end);
+		     i++)
+			rc = execute_disturbed(r, &t, i, c, &ended, ret_unfit, e);
 		trial_end(&t);
 	} else if (e->code != ERR_CANCELLED) {
 		/* What keeps the rewritten kernel from running says nothing about the kernel itself. */
