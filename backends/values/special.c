@@ -166,11 +166,18 @@ static bool is_lone(const struct stream *s)
 	return s->seed % PLAN_SEEDS == PLAN_SEED_LONE;
 }
 
-/* The one that such an array gets: not finite, where its domain does not hold it back. */
-static double lone(const struct stream *s, uint64_t k)
+/* What a NaN does that comes first in a row or column depends on how a maximum begins: with the element, or with an infinity. */
+static bool is_early(const struct stream *s, uint64_t at)
 {
-	const double list[] = { NAN, INFINITY, -INFINITY };
-	return s->buffer->closed ? special(s, k) : list[salted(s, AGAIN, 0) % 3];
+	enum { BEGINNING = 8 };
+	return s->columns > BEGINNING && (at % s->columns < BEGINNING || (s->rows > 1 && at < s->columns));
+}
+
+/* The one that such an array gets at this place: not finite, where its domain does not hold it back. */
+static double lone(const struct stream *s, uint64_t at)
+{
+	const double list[] = { INFINITY, -INFINITY, NAN };
+	return s->buffer->closed ? special(s, at) : list[salted(s, AGAIN, 0) % (is_early(s, at) ? 2 : 3)];
 }
 
 /* Where it stands: one time in four it is one of the last two elements, one in four of the last two of a row, and otherwise most
@@ -207,8 +214,10 @@ static void special_places(const struct stream *s, uint64_t first, double *v, si
 		/* Which element of tile k is special. */
 		uint64_t begin = k * tile, len = count - begin < tile ? count - begin : tile;
 		uint64_t at = begin + salted(s, PLACE, k) % len;
-		if (at >= first && at < first + n)
-			v[at - first] = whole ? (k & 1 ? s->buffer->most : s->buffer->least) : special(s, k);
+		if (at < first || at >= first + n)
+			continue;
+		double x = whole ? (k & 1 ? s->buffer->most : s->buffer->least) : special(s, k);
+		v[at - first] = isnan(x) && is_early(s, at) ? INFINITY : x;
 	}
 }
 
