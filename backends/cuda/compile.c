@@ -147,19 +147,6 @@ static int fail(struct gpu_compilation *c, struct err *e)
 	return rc;
 }
 
-static int disturb(const char *ptx, const struct wire_compile *request, struct wire_compiled *io_compiled, struct err *e)
-{
-	struct err first = ERR_INIT;
-	int rc = -ERR_UNSUPPORTED;
-	for (int reduced = 0; reduced < 2 && rc < 0; reduced++) {
-		struct buf out = BUF_INIT;
-		cuda_disturb(ptx, request->plan, reduced, &out);
-		rc = cuda_link(&out, request->arch, io_compiled, reduced ? e : &first);
-		buf_fini(&out);
-	}
-	return rc;
-}
-
 /* Names that rewritten code has. Those of converted code (lift.cu) are mangled, and so stand inside of longer ones. */
 static bool has_own_name(const char *ptx)
 {
@@ -167,6 +154,21 @@ static bool has_own_name(const char *ptx)
 		if (at > ptx && !lex_in_word(at[-1]))
 			return true;
 	return false;
+}
+
+static int disturb(const char *ptx, const struct wire_compile *request, struct wire_compiled *io_compiled, struct err *e)
+{
+	struct err first = ERR_INIT;
+	int rc = -ERR_UNSUPPORTED;
+	if (has_own_name(ptx))
+		return err_set(e, ERR_COMPILE, "names that begin with peakd_ are those of rewritten code: take others");
+	for (int reduced = 0; reduced < 2 && rc < 0; reduced++) {
+		struct buf out = BUF_INIT;
+		cuda_disturb(ptx, request->plan, reduced, &out);
+		rc = cuda_link(&out, request->arch, io_compiled, reduced ? e : &first);
+		buf_fini(&out);
+	}
+	return rc;
 }
 
 /* --- compiling ------------------------------------------------------------------------------------------------------------ */
@@ -190,8 +192,6 @@ int cuda_compile(const struct wire_compile *request, struct wire_compiled *ret_c
 	if (!rc)
 		rc = gpu_compile_binary(&c, "NVRTC", "PTX or LTO", e);
 	char *ptx = rc ? NULL : gpu_attempt_text(c.attempt.program, c.rtc.ptx_size, c.rtc.ptx);
-	if (!rc && has_own_name(ptx))
-		rc = err_set(e, ERR_COMPILE, "names that begin with peakd_ are those of checks that rewrite code: take others");
 	if (!rc) {
 		immediates_add_ptx(&c.to.immediates, ptx);
 		immediates_finish(&c.to.immediates);

@@ -163,7 +163,8 @@ static void names(void)
 	struct wire_compile request = { .backend = (char *)"cuda",
 					.arch = (char *)"sm_90a",
 					.macros = (char *)"",
-					.device = (char *)"extern \"C\" __global__ void peakd_k(float *C) { C[0] = 1; }" };
+					.device = (char *)"extern \"C\" __global__ void peakd_k(float *C) { C[0] = 1; }",
+					.disturbed = 1 };
 	struct wire_compiled to = { .binary = NULL };
 	struct err e = ERR_INIT;
 	int rc = cuda_compile(&request, &to, &e);
