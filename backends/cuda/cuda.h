@@ -88,6 +88,9 @@ struct cuda_variable {
  * read, if that. variables: sorted by name, at least one. */
 const struct cuda_variable *cuda_variables_kept(const char *ptx, const struct cuda_variable *variables, size_t count);
 
+/* Whether this word of PTX begins a directive that ends with its line, and not with `;`. */
+bool cuda_ptx_ends_with_line(const char *word, size_t len);
+
 /* --- probe.c: a kernel rewritten so that its loads or stores nearly cost nothing: its PTX accesses global memory at addresses
  * rounded down to 64 KiB, which a buffer's red zone makes legal. So all lanes of a warp meet at one sector that caches hold.
  * Results are wrong. Only accesses to floats change: an integer may be an index. Called by compile.c. */

@@ -65,22 +65,13 @@ static const char *skip(const char *at)
 	}
 }
 
-static bool ends_with_line(const char *at)
-{
-	static const char *const directives[] = { ".loc", ".file", ".version", ".target", ".address_size" };
-	for (size_t i = 0; i < MEM_COUNT(directives); i++)
-		if (strncmp(at, directives[i], strlen(directives[i])) == 0 && strchr(" \t", at[strlen(directives[i])]))
-			return true;
-	return false;
-}
-
 /* Of the statement that begins at `at`: up to its `;`, a label's `:`, the end of a directive's line, a bracket of a block, or,
  * outside of functions, the bracket that opens one. */
 static size_t length_of(const char *at, bool in_body)
 {
 	unsigned depth = 0;
 	bool value = false;
-	if (ends_with_line(at))
+	if (cuda_ptx_ends_with_line(at, strcspn(at, " \t\r\n")))
 		return strcspn(at, "\n");
 	if (in_body && (*at == '{' || *at == '}'))
 		return 1;

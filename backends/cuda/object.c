@@ -82,6 +82,32 @@ static const Elf64_Shdr *section_find(const struct image *im, const char *prefix
 	return NULL;
 }
 
+/* One of a symbol table; begin with all zero. */
+struct symbol {
+	size_t table;   /* its section */
+	uint32_t place; /* of the next one in it */
+	uint32_t index; /* by which records name it */
+	Elf64_Sym at;
+	const char *name; /* "": none */
+};
+
+/* The next symbol of the image; false: there is none. */
+static bool symbol_next(const struct image *im, struct symbol *io_symbol)
+{
+	for (; io_symbol->table < im->section_count; io_symbol->table++, io_symbol->place = 0) {
+		const Elf64_Shdr *table = &im->sections[io_symbol->table];
+		if (table->sh_type != SHT_SYMTAB || io_symbol->place >= table->sh_size / sizeof(Elf64_Sym))
+			continue;
+		io_symbol->index = io_symbol->place++;
+		memcpy(&io_symbol->at, im->bytes + table->sh_offset + io_symbol->index * sizeof io_symbol->at,
+		       sizeof io_symbol->at);
+		const char *name = text_at(im, table->sh_link, io_symbol->at.st_name);
+		io_symbol->name = name ? name : "";
+		return true;
+	}
+	return false;
+}
+
 static int image_open(const void *bytes, size_t len, struct image *im, Elf64_Shdr **ret_sections, struct err *e)
 {
 	Elf64_Ehdr head;
@@ -191,16 +217,10 @@ static void read_common(const struct image *im, uint32_t symbol, struct gpu_kern
 
 static bool has_symbol(const struct image *im, const char *name)
 {
-	for (size_t i = 0; i < im->section_count; i++) {
-		const Elf64_Shdr *table = &im->sections[i];
-		for (size_t n = 0; table->sh_type == SHT_SYMTAB && n < table->sh_size / sizeof(Elf64_Sym); n++) {
-			Elf64_Sym symbol;
-			memcpy(&symbol, im->bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
-			const char *at = text_at(im, table->sh_link, symbol.st_name);
-			if (at && strcmp(at, name) == 0)
-				return true;
-		}
-	}
+	struct symbol s = { .table = 0 };
+	while (symbol_next(im, &s))
+		if (strcmp(s.name, name) == 0)
+			return true;
 	return false;
 }
 
@@ -226,18 +246,12 @@ static int by_name(const void *a, const void *b)
 static struct cuda_variable *variables_of(const struct image *im, size_t *ret_count)
 {
 	struct cuda_variable *all = NULL;
+	struct symbol s = { .table = 0 };
 	*ret_count = 0;
-	for (size_t i = 0; i < im->section_count; i++) {
-		const Elf64_Shdr *table = &im->sections[i];
-		for (size_t n = 0; table->sh_type == SHT_SYMTAB && n < table->sh_size / sizeof(Elf64_Sym); n++) {
-			Elf64_Sym symbol;
-			memcpy(&symbol, im->bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
-			const char *name = text_at(im, table->sh_link, symbol.st_name);
-			if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx < im->section_count && name && *name &&
-			    strncmp(section_name(im, symbol.st_shndx), ".nv.global", strlen(".nv.global")) == 0)
-				*MEM_PUSH(all, *ret_count) = (struct cuda_variable){ .name = name, .bytes = symbol.st_size };
-		}
-	}
+	while (symbol_next(im, &s))
+		if (ELF64_ST_TYPE(s.at.st_info) == STT_OBJECT && s.at.st_shndx < im->section_count && *s.name &&
+		    strncmp(section_name(im, s.at.st_shndx), ".nv.global", strlen(".nv.global")) == 0)
+			*MEM_PUSH(all, *ret_count) = (struct cuda_variable){ .name = s.name, .bytes = s.at.st_size };
 	if (all)
 		qsort(all, *ret_count, sizeof *all, by_name);
 	return all;
@@ -267,35 +281,27 @@ int cuda_object_read(const void *bytes, size_t len, const char *ptx, struct gpu_
 	struct gpu_module module = { .kernels = NULL, .count = 0 };
 	struct image im = { .bytes = NULL };
 	Elf64_Shdr *sections = NULL;
+	struct symbol s = { .table = 0 };
 	int rc = image_open(bytes, len, &im, &sections, e);
 
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < im.section_count; i++) {
-		const Elf64_Shdr *table = &sections[i];
 		if (strcmp(section_name(&im, i), ".nv.global") == 0)
-			module.state += table->sh_size;
+			module.state += sections[i].sh_size;
 		if (strcmp(section_name(&im, i), ".nv.global.init") == 0)
-			module.tables += table->sh_size;
-		if (table->sh_type != SHT_SYMTAB)
+			module.tables += sections[i].sh_size;
+	}
+	while (symbol_next(&im, &s)) {
+		for (size_t f = 0; f < MEM_COUNT(heap) && s.at.st_shndx == SHN_UNDEF; f++)
+			module.allocates |= strcmp(s.name, heap[f]) == 0;
+		if (ELF64_ST_TYPE(s.at.st_info) != STT_FUNC || !(s.at.st_other & STO_CUDA_ENTRY) || !*s.name)
 			continue;
-		for (uint32_t n = 0; n < table->sh_size / sizeof(Elf64_Sym); n++) {
-			struct gpu_kernel *k;
-			const char *name;
-			Elf64_Sym symbol;
-
-			memcpy(&symbol, im.bytes + table->sh_offset + n * sizeof symbol, sizeof symbol);
-			name = text_at(&im, table->sh_link, symbol.st_name);
-			for (size_t f = 0; f < MEM_COUNT(heap) && symbol.st_shndx == SHN_UNDEF && name; f++)
-				module.allocates |= strcmp(name, heap[f]) == 0;
-			if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || !(symbol.st_other & STO_CUDA_ENTRY) || !name || !*name)
-				continue;
-			k = MEM_PUSH(module.kernels, module.count);
-			*k = (struct gpu_kernel){ .name = mem_str(name) };
-			read_common(&im, n, k);
-			read_own(&im, k);
-			read_shared(&im, k);
-		}
+		struct gpu_kernel *k = MEM_PUSH(module.kernels, module.count);
+		*k = (struct gpu_kernel){ .name = mem_str(s.name) };
+		read_common(&im, s.index, k);
+		read_own(&im, k);
+		read_shared(&im, k);
 	}
 	if (ptx)
 		read_state(&im, ptx, &module);

@@ -108,11 +108,11 @@ static const char *skip(const char *at, bool *io_odd)
 	return at + n + (at[n] != '\0');
 }
 
-static bool ends_with_line(struct word w)
+bool cuda_ptx_ends_with_line(const char *word, size_t len)
 {
 	static const char *const directives[] = { ".loc", ".file", ".version", ".target", ".address_size" };
 	for (size_t i = 0; i < MEM_COUNT(directives); i++)
-		if (is(w, directives[i]))
+		if (is((struct word){ word, len }, directives[i]))
 			return true;
 	return false;
 }
@@ -158,7 +158,8 @@ static char next(const char **io_at, struct statement *s, bool *io_odd)
 			at++;
 			continue;
 		}
-		bool line = s->count && ends_with_line(s->words[0]), directive = s->count && s->words[0].at[0] == '.';
+		bool line = s->count && cuda_ptx_ends_with_line(s->words[0].at, s->words[0].len);
+		bool directive = s->count && s->words[0].at[0] == '.';
 		value |= c == '=';
 		bool block = (c == '{' && (s->count == 0 || (directive && !value))) || (c == '}' && depth == 0);
 		if (!block)

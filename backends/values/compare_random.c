@@ -18,7 +18,6 @@ enum {
 	LEAST = 256,              /* elements that a test needs */
 	THRESHOLDS = 1024,        /* where the distribution functions are compared */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
-	LAGS = 11,
 	MANY = 1 << 16, /* elements that the fourth moment and tails need */
 };
 #define Z 6.11           /* quantile of the normal distribution at 1 - 0.5e-9 */
@@ -136,19 +135,26 @@ static uint64_t looked_at(const struct sample *s, uint64_t less)
 	return (s->n - less) < LOOKED_AT_MOST ? s->n - less : LOOKED_AT_MOST;
 }
 
+#define MIRROR UINT64_MAX /* in place of a lag */
+
+static uint64_t pairs_of(const struct sample *s, uint64_t lag)
+{
+	return looked_at(s, lag == MIRROR ? s->n / 2 : lag);
+}
+
 static double from_mean(const struct sample *s, uint64_t i)
 {
 	double d = element(s, i) - s->mean;
 	return isfinite(d) ? d : 0;
 }
 
-/* Correlation of elements that are `lag` apart. */
+/* Correlation of elements that are `lag` apart, or of each with its mirror image. */
 static double related(const struct sample *s, uint64_t lag)
 {
-	uint64_t n = looked_at(s, lag);
+	uint64_t n = pairs_of(s, lag);
 	double sum = 0;
 	for (uint64_t i = 0; i < n; i++)
-		sum += from_mean(s, i) * from_mean(s, i + lag);
+		sum += from_mean(s, i) * from_mean(s, lag == MIRROR ? s->n - 1 - i : i + lag);
 	return s->variance > 0 ? sum / (double)n / s->variance : 1;
 }
 
@@ -233,36 +239,25 @@ static void check_tails(const struct sample *g, const struct sample *w, char *fi
 	free(x);
 }
 
-static void check_neighbours(const struct plan_buffer *b, const struct sample *g, const struct sample *w, char *finding)
+/* several: numbers of several executions have no mirror image. */
+static void check_neighbours(const struct plan_buffer *b, const struct sample *g, const struct sample *w, bool several,
+			     char *finding)
 {
-	const uint64_t lags[LAGS] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1], w->n / 4, w->n / 2 };
-	for (size_t k = 0; k < LAGS && *finding == '\0'; k++) {
+	const uint64_t lags[] = { 1, 2, 3, 4, 8, 16, 32, 64, (uint64_t)b->dims[b->rank - 1], w->n / 4, w->n / 2, MIRROR };
+	for (size_t k = 0; k < MEM_COUNT(lags) - several && *finding == '\0'; k++) {
 		uint64_t lag = lags[k];
-		if (lag > w->n / 2)
+		if (lag != MIRROR && lag > w->n / 2)
 			continue;
-		double got = related(g, lag), want = related(w, lag), limit = Z_RELATED * sqrt(2 / (double)looked_at(w, lag));
-		if (!(fabs(got - want) <= limit))
+		double got = related(g, lag), want = related(w, lag), limit = Z_RELATED * sqrt(2 / (double)pairs_of(w, lag));
+		if (fabs(got - want) <= limit)
+			continue;
+		if (lag == MIRROR)
+			snprintf(finding, WIRE_FINDING,
+				 "elements and their mirror images have correlation %.3g, the reference's %.3g", got, want);
+		else
 			snprintf(finding, WIRE_FINDING, "elements %" PRIu64 " apart have correlation %.3g, the reference's %.3g",
 				 lag, got, want);
 	}
-}
-
-/* Correlation of each element with its mirror image. */
-static double mirrored(const struct sample *s)
-{
-	uint64_t n = looked_at(s, s->n / 2);
-	double sum = 0;
-	for (uint64_t i = 0; i < n; i++)
-		sum += from_mean(s, i) * from_mean(s, s->n - 1 - i);
-	return s->variance > 0 ? sum / (double)n / s->variance : 1;
-}
-
-static void check_mirror(const struct sample *g, const struct sample *w, char *finding)
-{
-	double got = mirrored(g), want = mirrored(w), limit = Z_RELATED * sqrt(2 / (double)looked_at(w, w->n / 2));
-	if (!(fabs(got - want) <= limit))
-		snprintf(finding, WIRE_FINDING, "elements and their mirror images have correlation %.3g, the reference's %.3g", got,
-			 want);
 }
 
 /* How many elements have the magnitude of another one. */
@@ -339,12 +334,9 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 		if (*figures.finding == '\0')
 			check_repetitions(&g, &w, want->several, figures.finding);
 		if (*figures.finding == '\0')
-			check_neighbours(b, &g, &w, figures.finding);
-		if (*figures.finding == '\0' && !want->several) {
-			check_mirror(&g, &w, figures.finding);
-			if (*figures.finding == '\0')
-				check_twins(&g, &w, figures.finding);
-		}
+			check_neighbours(b, &g, &w, want->several, figures.finding);
+		if (*figures.finding == '\0' && !want->several)
+			check_twins(&g, &w, figures.finding);
 	}
 	if (*figures.finding) {
 		figures.mismatched = n;

@@ -453,19 +453,21 @@ static int check_product(struct suite_running *r, struct check *c, char **ret_un
 static int check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct spec *spec = context_spec(r->j->baseline);
+	uint64_t least = NUMBERS;
 	int rc = 0;
 	r->needless = true;
 	for (size_t i = 0; i < spec->array_count; i++)
 		r->needless &= spec->arrays[i].role == PLAN_IN || spec->arrays[i].judged.kind != JUDGE_DISTRIBUTION;
-	if (r->needless)
+	if (r->needless) {
 		*ret_unfit = mem_str("no output is a `distribution`");
-	uint64_t least = NUMBERS;
+		return 0;
+	}
 	for (size_t k = 0; k < variant_output_count(r->trial.variant); k++) {
 		uint64_t n = (uint64_t)plan_buffer_logical(variant_output(r->trial.variant, k));
 		least = n < least ? n : least;
 	}
-	uint64_t seeds = least * SEEDS <= NUMBERS ? SEEDS : NUMBERS / least;
-	for (uint64_t i = 1; (i <= seeds || i <= SEEDS_LEAST) && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
+	uint64_t enough = NUMBERS / least, seeds = enough > SEEDS ? SEEDS : enough < SEEDS_LEAST ? SEEDS_LEAST : enough;
+	for (uint64_t i = 1; i <= seeds && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
 		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_INTEGERS };
 		check_fini(c);
 		rc = check_execution(r->j, &r->trial, &input, c, ret_unfit, e);
