@@ -10,6 +10,7 @@
 #include "backends/values/special.h"
 #include "backends/wire/bound_element.h"
 #include "backends/wire/dtype_element.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/order.h"
 #include "judge_kernels.h" /* generated: the text of judge_kernels.cu */
@@ -57,7 +58,7 @@ struct kept {
 	uint64_t odd;         /* elements of y* that are not finite */
 };
 
-enum kernel { FILL, SAME, KEEP, MOVED, ABSORBED, ERRORS, BOUND, COMPARE, KERNELS };
+enum kernel { FILL, SUM, KEEP, MOVED, ABSORBED, ERRORS, BOUND, COMPARE, KERNELS };
 
 struct gpu_judge {
 	gpu_library module;
@@ -67,14 +68,15 @@ struct gpu_judge {
 	struct kept *kept;
 	size_t count;
 	uint64_t bytes, clock;
+	uint64_t key; /* of judge_sum */
 };
 
 /* --- kernels -------------------------------------------------------------------------------------------------------------- */
 
 static int load(struct backend_device *d, const void *binary, size_t len, struct err *e)
 {
-	static const char *const names[KERNELS] = { "judge_fill",     "judge_same",   "judge_keep",  "judge_moved",
-						    "judge_absorbed", "judge_errors", "judge_bound", "judge_compare" };
+	static const char *const names[KERNELS] = { "judge_fill",   "judge_sum", "judge_keep",  "judge_moved",  "judge_absorbed",
+						    "judge_errors", "judge_bound", "judge_compare" };
 	struct gpu_judge *j;
 	gpu_result result;
 	if (d->judge)
@@ -84,6 +86,7 @@ static int load(struct backend_device *d, const void *binary, size_t len, struct
 	if (!d->api.share_open || !d->api.share_close)
 		return err_set(e, ERR_UNSUPPORTED, "the driver cannot share memory between processes");
 	j = MEM_NEW(struct gpu_judge);
+	hash_random(&j->key, sizeof j->key);
 	result = d->api.module_load(&j->module, binary);
 	for (int k = 0; k < KERNELS && result == GPU_SUCCESS; k++)
 		result = d->api.module_function(&j->kernels[k], j->module, names[k]);
@@ -215,18 +218,48 @@ static struct filling filling_of(const struct backend_run *run, unsigned buffer,
 	return f;
 }
 
+static int sum_of(const struct backend_run *run, unsigned buffer, uint64_t *ret_sum, struct err *e)
+{
+	struct backend_device *d = run->device;
+	uint64_t at = run->sets[run->current].buffers[buffer], bytes = run->plan->buffers[buffer].bytes;
+	struct found found;
+	int rc = start(d, SUM, bytes / 8 + 1, (void *[]){ &at, &bytes, &d->judge->key, &d->judge->found }, &found, e);
+	*ret_sum = found.judged;
+	return rc;
+}
+
 static int make(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, struct err *e)
 {
 	struct filling f = filling_of(run, buffer, choice);
-	return start(run->device, FILL, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f }, NULL, e);
+	struct gpu_set *s = &run->sets[run->current];
+	gpu_address writes = 0;
+	int rc = start(run->device, FILL, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f, &writes }, NULL, e);
+	if (rc < 0 || choice->perturbation) /* nobody asks whether perturbed inputs were changed */
+		return rc;
+	if (!s->sums)
+		s->sums = MEM_NEW_N(struct gpu_sum, run->plan->buffer_count);
+	rc = sum_of(run, buffer, &s->sums[buffer].sum, e);
+	s->sums[buffer].choice = *choice;
+	s->sums[buffer].known = rc == 0;
+	return rc;
 }
 
+/* Values are made again only where they were not made here last; otherwise their sum tells, which takes a tenth of the time. */
 static int same(struct backend_run *run, unsigned buffer, const struct fill_choice *choice, bool *ret_same, struct err *e)
 {
+	const struct gpu_set *s = &run->sets[run->current];
+	const struct gpu_sum *made = s->sums ? &s->sums[buffer] : NULL;
+	uint64_t sum;
+	int rc;
+	if (made && made->known && memcmp(&made->choice, choice, sizeof *choice) == 0) {
+		rc = sum_of(run, buffer, &sum, e);
+		*ret_same = rc == 0 && sum == made->sum;
+		return rc;
+	}
 	struct filling f = filling_of(run, buffer, choice);
 	struct found found;
-	int rc = start(run->device, SAME, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f, &run->device->judge->found },
-		       &found, e);
+	rc = start(run->device, FILL, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f, &run->device->judge->found }, &found,
+		   e);
 	*ret_same = rc == 0 && found.mismatched == 0;
 	return rc;
 }

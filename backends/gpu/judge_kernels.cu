@@ -42,14 +42,51 @@ struct found {
 __device__ static u64 thread() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ static u64 threads() { return (u64)gridDim.x * blockDim.x; }
 
+__noinline__ __device__ static u64 narrow_bits(enum dtype t, double v)
+{
+	u64 bits = 0;
+	dtype_element_store(t, &bits, t == DTYPE_F16 || t == DTYPE_BF16 ? (double)(float)v : v);
+	return bits;
+}
+
+/* An element's bytes, the lowest ones of a number; and its value. */
+__device__ static u64 bits_of(enum dtype t, double v)
+{
+	if (t == DTYPE_F64)
+		return (u64)__double_as_longlong(v);
+	if (t == DTYPE_F32)
+		return __float_as_uint((float)v);
+	if (t == DTYPE_F16)
+		return f16_bits((float)v);
+	return t == DTYPE_BF16 && !isnan(v) ? bf16_bits((float)v) : narrow_bits(t, v);
+}
+
+__noinline__ __device__ static double narrow_value(enum dtype t, u64 bits) { return dtype_element_load(t, &bits); }
+
+__device__ static double value_of(enum dtype t, u64 bits)
+{
+	if (t == DTYPE_F64)
+		return __longlong_as_double((long long)bits);
+	if (t == DTYPE_F32)
+		return __uint_as_float((u32)bits);
+	if (t == DTYPE_F16 && (bits & 0x7c00) != 0x7c00)
+		return f16_load((uint16_t)bits);
+	return t == DTYPE_BF16 ? __uint_as_float((u32)bits << 16) : narrow_value(t, bits);
+}
+
 __device__ static const unsigned char *place(const struct array &a, u64 i)
 {
-	return (const unsigned char *)a.at + (i / a.columns * a.ld + i % a.columns) * a.size;
+	return (const unsigned char *)a.at + (a.ld == a.columns ? i : i / a.columns * a.ld + i % a.columns) * a.size;
 }
 
 __device__ static double load(const struct array &a, u64 i)
 {
-	return dtype_element_load(a.type, place(a, i));
+	const unsigned char *p = place(a, i);
+	if (a.type == DTYPE_F64)
+		return *(const double *)p;
+	if (a.type == DTYPE_F32)
+		return *(const float *)p;
+	return value_of(a.type, a.size == 1 ? *p : a.size == 2 ? *(const uint16_t *)p : a.size == 4 ? *(const u32 *)p : *(const u64 *)p);
 }
 
 /* Doubles as integers in the same order. */
@@ -73,68 +110,96 @@ struct filling {
 	struct plan_immediates immediates;
 };
 
-__noinline__ __device__ static void store(enum dtype t, double v, unsigned char *to)
-{
-	dtype_element_store(t, to, t == DTYPE_F16 || t == DTYPE_BF16 ? (double)(float)v : v);
-}
+/* Elements that a thread makes at once: what they share, as the choice of their kind, is then done once. */
+enum { SOME = 4 };
 
-/* Logical element i, in its type. */
-__noinline__ __device__ static void make(const struct filling &f, u64 i, unsigned char *to)
+/* n logical elements of one row, from `first` on. */
+__noinline__ __device__ static void make(const struct filling &f, const struct stream &s, u64 first, int n, u64 *to)
 {
-	struct stream s = f.stream;
-	unsigned char plain[8];
-	enum dtype t = f.first.type;
-	u64 bits = i;
-	double v = 0;
-	s.buffer = &f.first;
-	s.immediates = &f.immediates;
+	enum dtype t = f.first.type, type = f.buffer.type;
+	double v[SOME];
 	if (plan_values_whole(f.values)) {
-		special_integers(&s, f.values, i, &bits, 1);
-		memcpy(to, &bits, dtype_layouts[t].size);
+		special_integers(&s, f.values, first, (uint64_t *)to, n);
 		return;
 	}
 	if (f.values == PLAN_DECLARED && f.first.fill == PLAN_IOTA && !dtype_layouts[t].floating) {
-		memcpy(to, &bits, dtype_layouts[t].size);
+		for (int k = 0; k < n; k++)
+			to[k] = first + k;
 		return;
 	}
 	if (f.values != PLAN_DECLARED)
-		special_values(&s, f.values, i, &v, 1);
+		special_values(&s, f.values, first, v, n);
 	else
-		stream_declared(&s, i, &v, 1);
-	if (f.amplitude == 0 && t == f.buffer.type) {
-		store(t, v, to);
-		return;
+		stream_declared(&s, first, v, n);
+	for (int k = 0; k < n; k++) {
+		to[k] = bits_of(t, v[k]);
+		if (f.amplitude != 0)
+			to[k] = bits_of(type, special_moved(&s, f.values, f.key, f.amplitude, first + k, value_of(t, to[k])));
+		else if (t != type)
+			to[k] = bits_of(type, value_of(t, to[k]));
 	}
-	store(t, v, plain);
-	v = dtype_element_load(t, plain);
-	if (f.amplitude != 0)
-		v = special_moved(&s, f.values, f.key, f.amplitude, i, v);
-	store(f.buffer.type, v, to);
 }
 
-/* One thread an allocated element: logical ones, and 0xFF between and behind the rows. With `found`, compares in place of writing. */
-__noinline__ __device__ static void fill(const struct filling &f, struct found *found)
+/* Writes elements, or counts those that differ. */
+template <typename T> __device__ static u64 put(T *to, const u64 *value, int n, bool compares)
+{
+	u64 wrong = 0;
+	for (int k = 0; k < n; k++)
+		if (compares)
+			wrong += to[k] != (T)value[k];
+		else
+			to[k] = (T)value[k];
+	return wrong;
+}
+
+/* Rare kinds of values would take so many registers that few warps fit beside each other. */
+enum { FILL_BLOCKS = 4 };
+
+/* All allocated elements: logical ones, and 0xFF between and behind the rows. With `found`, compares in place of writing. */
+extern "C" __global__ void __launch_bounds__(256, FILL_BLOCKS)
+judge_fill(const __grid_constant__ struct filling f, struct found *found)
 {
 	const struct plan_buffer &b = f.buffer;
+	struct stream s = f.stream;
 	u64 size = dtype_layouts[b.type].size, columns = (u64)b.dims[b.rank - 1], ld = (u64)b.ld, all = b.bytes / size, wrong = 0;
-	u64 rows = f.stream.rows;
-	for (u64 at = thread(); at < all; at += threads()) {
-		unsigned char value[8] = { 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF }, *to = (unsigned char *)f.at + at * size;
-		u64 row = at / ld, column = at % ld;
-		if (row < rows && column < columns)
-			make(f, row * columns + column, value);
-		for (u64 k = 0; k < size; k++)
-			if (!found)
-				to[k] = value[k];
-			else
-				wrong += to[k] != value[k];
+	s.buffer = &f.first;
+	s.immediates = &f.immediates;
+	for (u64 at = thread() * SOME; at < all; at += threads() * SOME) {
+		u64 value[SOME], row = at / ld, column = at % ld;
+		int n = all - at < SOME ? (int)(all - at) : SOME;
+		unsigned char *to = (unsigned char *)f.at + at * size;
+		if (row < s.rows && column + n <= columns)
+			make(f, s, row * columns + column, n, value);
+		else
+			for (int k = 0; k < n; k++) {
+				value[k] = ~0ull;
+				row = (at + k) / ld;
+				column = (at + k) % ld;
+				if (row < s.rows && column < columns)
+					make(f, s, row * columns + column, 1, &value[k]);
+			}
+		wrong += size == 8   ? put((u64 *)to, value, n, found)
+			 : size == 4 ? put((u32 *)to, value, n, found)
+			 : size == 2 ? put((uint16_t *)to, value, n, found)
+				     : put(to, value, n, found);
 	}
 	if (found && wrong)
 		atomicAdd(&found->mismatched, wrong);
 }
 
-extern "C" __global__ void judge_fill(struct filling f) { fill(f, NULL); }
-extern "C" __global__ void judge_same(struct filling f, struct found *found) { fill(f, found); }
+/* A sum over memory that changes with each word of it; the candidate, which does not know the key, could not keep it. */
+extern "C" __global__ void judge_sum(u64 at, u64 bytes, u64 key, struct found *f)
+{
+	const u64 *word = (const u64 *)at;
+	u64 sum = 0, last = 0, words = bytes / 8;
+	for (u64 i = thread(); i < words; i += threads())
+		sum += stream_random(key ^ word[i], i);
+	if (thread() == 0 && bytes % 8) {
+		memcpy(&last, word + words, bytes % 8);
+		sum += stream_random(key ^ last, words);
+	}
+	atomicAdd(&f->judged, sum);
+}
 
 /* --- truths --------------------------------------------------------------------------------------------------------------- */
 

@@ -113,6 +113,7 @@ static void set_fini(struct gpu_set *s, const struct backend_run *run)
 	free(s->buffers);
 	free(s->kept);
 	free(s->maps);
+	free(s->sums);
 	*s = (struct gpu_set){ .graph = NULL };
 }
 

@@ -9,6 +9,7 @@
 #define PEAKD_BACKENDS_GPU_RUN_H
 
 #include "backends/gpu/gpu.h"
+#include "backends/values/fill.h"
 #include "backends/wire/plan.h"
 #include "backends/worker/backend.h"
 #include "base/err.h"
@@ -88,10 +89,18 @@ void gpu_judge_free(struct backend_device *device);
 enum { GPU_SETS_MAX = BACKEND_SETS_MAX };
 
 /* A plan's buffers on the device, with the graph that has their addresses baked in. */
+/* Of a buffer's values that the judge made (judge.c). */
+struct gpu_sum {
+	bool known;
+	struct fill_choice choice;
+	uint64_t sum;
+};
+
 struct gpu_set {
 	gpu_address *blocks;         /* per buffer: what was allocated, with red zones and slack (slack.c) */
 	gpu_address *buffers;        /* per buffer: its first element */
 	gpu_address *kept;           /* per buffer: what an inout buffer is restored from; 0: not known, or not inout */
+	struct gpu_sum *sums;        /* per buffer; NULL until the judge makes values */
 	bool reset;                  /* outputs, scratch and inout are as a timed execution must find them */
 	struct gpu_tensor_map *maps; /* CUDA: per tensor map of the plan; filled before the set is recorded */
 	gpu_exec graph;              /* one execution of all operations; NULL until recorded, or where there are no graphs */

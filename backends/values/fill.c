@@ -5,38 +5,10 @@
 #include <string.h>
 
 #include "backends/values/special.h"
+#include "backends/wire/dtype_element.h"
 #include "base/parallel_for.h"
 
 enum { BLOCK = 512 };
-
-static inline uint32_t float_bits(float f)
-{
-	uint32_t u;
-	memcpy(&u, &f, sizeof u);
-	return u;
-}
-
-/* Rounds to nearest even. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
-static inline uint16_t f16_bits(float f)
-{
-	const uint32_t overflow = (127 + 16) << 23, smallest_normal = (127 - 14) << 23;
-	const uint32_t magic = ((127 - 15) + (23 - 10) + 1) << 23;
-	uint32_t sign = float_bits(f) & 0x80000000u, u = float_bits(f) ^ sign;
-	if (u >= overflow) {
-		u = u > 0x7f800000u ? 0x7e00 : 0x7c00;
-	} else if (u < smallest_normal) {
-		u = float_bits(__builtin_fabsf(f) + 0.5f) - magic; /* 0.5f is the float whose bits are `magic` */
-	} else {
-		u = (u - ((127u - 15u) << 23) + 0xfff + (u >> 13 & 1)) >> 13;
-	}
-	return (uint16_t)(u | sign >> 16);
-}
-
-static inline uint16_t bf16_bits(float f)
-{
-	uint32_t u = float_bits(f);
-	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
 
 /* Rounded to float first where that is narrower, which changes no value that is made of at most 24 bits. */
 static void store_all(enum dtype t, const double *v, uint8_t *to, size_t n)

@@ -60,22 +60,6 @@ double dtype_load(enum dtype t, const void *element)
 	return dtype_element_load(t, element);
 }
 
-/* Sign, exponent and fraction keep their places relative to each other. So a narrow number that is read as a float is
- * too small by a power of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest
- * exponent in both. */
-static inline float f16_load(uint16_t bits)
-{
-	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
-	uint32_t special = -(uint32_t)((bits & 0x7c00) == 0x7c00) & 0x7f800000;
-	float f;
-	memcpy(&f, &u, sizeof f);
-	f *= 0x1p112f;
-	memcpy(&u, &f, sizeof u);
-	u |= special | sign;
-	memcpy(&f, &u, sizeof f);
-	return f;
-}
-
 /* The number is a constant and source and destination cannot overlap, so compilers make vectors of these loops. */
 enum { MANY = 16 };
 

@@ -29,6 +29,52 @@ static const struct dtype_layout dtype_layouts[DTYPE_COUNT] = {
 	{ 1, true, true, 0x1p-4, 4, 3, 7, false, "e4m3" },   { 1, true, true, 0x1p-3, 5, 2, 15, true, "e5m2" },
 };
 
+/* Sign, exponent and fraction keep their places relative to each other. So a narrow number that is read as a float is
+ * too small by a power of two, subnormal or not: one multiplication corrects that. Infinities and NaN have the largest
+ * exponent in both. */
+static inline float f16_load(uint16_t bits)
+{
+	uint32_t u = (uint32_t)(bits & 0x7fff) << 13, sign = (uint32_t)(bits & 0x8000) << 16;
+	uint32_t special = -(uint32_t)((bits & 0x7c00) == 0x7c00) & 0x7f800000;
+	float f;
+	memcpy(&f, &u, sizeof f);
+	f *= 0x1p112f;
+	memcpy(&u, &f, sizeof u);
+	u |= special | sign;
+	memcpy(&f, &u, sizeof f);
+	return f;
+}
+
+static inline uint32_t float_bits(float f)
+{
+	uint32_t u;
+	memcpy(&u, &f, sizeof u);
+	return u;
+}
+
+/* Rounds to nearest even. F. Giesen's float_to_half_fast3_rtne (public domain, 2016). */
+static inline uint16_t f16_bits(float f)
+{
+	const uint32_t overflow = (127 + 16) << 23, smallest_normal = (127 - 14) << 23;
+	const uint32_t magic = ((127 - 15) + (23 - 10) + 1) << 23;
+	uint32_t sign = float_bits(f) & 0x80000000u, u = float_bits(f) ^ sign;
+	if (u >= overflow) {
+		u = u > 0x7f800000u ? 0x7e00 : 0x7c00;
+	} else if (u < smallest_normal) {
+		u = float_bits(fabsf(f) + 0.5f) - magic; /* 0.5f is the float whose bits are `magic` */
+	} else {
+		u = (u - ((127u - 15u) << 23) + 0xfff + (u >> 13 & 1)) >> 13;
+	}
+	return (uint16_t)(u | sign >> 16);
+}
+
+/* Not of NaN that a GPU made: their bits are all ones. */
+static inline uint16_t bf16_bits(float f)
+{
+	uint32_t u = float_bits(f);
+	return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
 static inline double narrow_load(const struct dtype_layout *f, uint32_t bits)
 {
 	uint32_t top = (1u << f->exponent) - 1, exponent = bits >> f->fraction & top, fraction = bits & ((1u << f->fraction) - 1);

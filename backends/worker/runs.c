@@ -132,7 +132,16 @@ static int no_resident(const struct runs *all, struct err *e)
 	return err_set(e, ERR_UNSUPPORTED, "%s devices do not compare outputs themselves", all->backend->name);
 }
 
-/* An image (redzone.h) of the buffer's values. Borrowed from the cache. */
+/* An image (redzone.h) of the buffer's values, for room_give. */
+static void *make_image(struct runs *all, const struct plan_buffer *b, const struct fill_choice *c)
+{
+	void *fresh = room_take(all->room, redzone_image_bytes(b->bytes));
+	fill_chosen(b, c, redzone_content(fresh));
+	redzone_frame(fresh, b->bytes);
+	return fresh;
+}
+
+/* The same, borrowed from the cache. */
 static const void *input_image(struct runs *all, const struct plan_buffer *b, const struct fill_choice *c)
 {
 	struct buf text = BUF_INIT;
@@ -150,10 +159,7 @@ static const void *input_image(struct runs *all, const struct plan_buffer *b, co
 	const void *there = room_cache_get(all->inputs, key.hex, &len);
 	if (there)
 		return there;
-	void *fresh = room_take(all->room, redzone_image_bytes(b->bytes));
-	fill_chosen(b, c, redzone_content(fresh));
-	redzone_frame(fresh, b->bytes);
-	return room_cache_put(all->inputs, key.hex, fresh, redzone_image_bytes(b->bytes));
+	return room_cache_put(all->inputs, key.hex, make_image(all, b, c), redzone_image_bytes(b->bytes));
 }
 
 /* For room_give. */
@@ -170,6 +176,17 @@ static struct redzone zone_of(const struct runs *all, const struct run *r, unsig
 	return (struct redzone){ all->backend, r->on_device, all->room, i, r->plan->buffers[i].bytes };
 }
 
+static int write_input(struct runs *all, const struct redzone *z, const struct plan_buffer *b, const struct fill_choice *c,
+		       struct err *e)
+{
+	if (!c->perturbation)
+		return redzone_write(z, input_image(all, b, c), e);
+	void *image = make_image(all, b, c); /* nobody needs it again */
+	int rc = redzone_write(z, image, e);
+	room_give(all->room, image, redzone_image_bytes(b->bytes));
+	return rc;
+}
+
 int runs_set_up(struct runs *all, const struct run *r, unsigned i, const struct wire_execute *m, struct err *e)
 {
 	const struct plan_buffer *b = &r->plan->buffers[i];
@@ -181,7 +198,7 @@ int runs_set_up(struct runs *all, const struct run *r, unsigned i, const struct 
 	case PLAN_IN:
 	case PLAN_INOUT:
 		if (!(m->keep & WIRE_RESIDENT))
-			return redzone_write(&z, input_image(all, b, &choice), e);
+			return write_input(all, &z, b, &choice, e);
 		rc = all->backend->resident->make(r->on_device, i, &choice, e);
 		break;
 	case PLAN_TABLE:

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "core/judge/round.h"
 #include "core/judge/suite_draws.h"
@@ -498,13 +499,20 @@ static const struct {
 	{ "with pauses, jumping clocks, late copies and garbage in unwritten memory", "chance", check_disturbed, false },
 };
 
+static void log_took(const char *name, int64_t begun)
+{
+	log_debug("check %s took %.3f ms", name, (double)(clock_now() - begun) / 1e6);
+}
+
 static int run_extra(struct suite_running *r, size_t i, struct err *e)
 {
 	char *unfit = NULL;
 	struct check c = { .passed = true };
 	struct err why = ERR_INIT;
 	r->needless = false;
+	int64_t begun = clock_now();
 	int rc = extras[i].run(r, &c, &unfit, &why);
+	log_took(extras[i].name, begun);
 	if (rc < 0 && why.code == ERR_CANCELLED) {
 		*e = why;
 		return rc;
@@ -585,7 +593,9 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 		if (unasked || (x->unless_exact && !unfit) || left_out(request, x->name))
 			continue;
 		r.needless = i + 1 < MEM_COUNT(steps) && steps[i + 1].unless_exact; /* the next step stands in for it */
+		int64_t begun = clock_now();
 		rc = run_step(&r, x, &unfit, e);
+		log_took(x->name, begun);
 		if (rc == 0 && i > 0) {
 			const struct plan *plan = r.trial.variant->plan;
 			bool says = says_why(plan, x);

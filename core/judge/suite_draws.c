@@ -26,6 +26,7 @@ enum {
 };
 
 #define DRAWS_NS (2 * CLOCK_S)
+#define DRAWS_LARGE_NS CLOCK_S /* of large arrays */
 
 /* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
 bool suite_in_parts(const struct spec *spec)
@@ -74,7 +75,8 @@ static uint64_t seed_of(enum plan_values values, uint64_t seed, uint64_t i)
 /* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets two or three. */
 static int draw(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit, struct err *e)
 {
-	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
+	bool large = plan_bytes(r->trial.variant->plan) > LARGE_BYTES;
+	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + (large ? DRAWS_LARGE_NS : DRAWS_NS);
 	bool judged = false;
 	int rc = 0;
 	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && (i == 1 || clock_now() < until); i++) {
