@@ -195,6 +195,8 @@ static uint64_t lone_place(const struct stream *s)
 		return any % s->rows * s->columns + s->columns - 1 - near % s->columns;
 	if (which == 2)
 		return near % count;
+	if (which == 6)
+		return landmark(any, count);
 	return which == 4 && chunk ? (any % (count / chunk) + 1) * chunk - 1 - near % chunk : any % count;
 }
 
@@ -417,7 +419,7 @@ static double huge_in_place(const struct stream *s, enum plan_values values, uin
 	/* e4m3 holds no infinity: it would be NaN. */
 	if ((numbers && isnan(v)) || (finite && isinf(v) && s->buffer->type == DTYPE_E4M3))
 		stream_declared(s, i, &v, 1);
-	if (values == PLAN_SPECIAL_NUMBERS)
+	if (values == PLAN_SPECIAL_NUMBERS || (values == PLAN_SPECIAL_NANS && isnan(v)))
 		return v;
 	double huge = power(reaches[s->buffer->type].huge);
 	if (isnan(v))
@@ -454,7 +456,7 @@ static double in_large_row(const struct stream *s, enum plan_values values, uint
 	return salted(s, SIGN, row) & 1 ? large : -large;
 }
 
-/* A value of PLAN_RUNS or PLAN_FINITE_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some
+/* A value of PLAN_RUNS, PLAN_FINITE_RUNS or PLAN_NAN_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some
  * column or from it on, as declared. Three of four groups have negative ones, as masks do. Of an only row nearly all is infinite
  * where the seed is odd, of either sign, so that whole segments of it are, wherever their elements stand. */
 static double in_run(const struct stream *s, enum plan_values values, uint64_t i, double v)
@@ -462,16 +464,16 @@ static double in_run(const struct stream *s, enum plan_values values, uint64_t i
 	uint64_t length = row_length(s), row = i / length, column = i % length;
 	uint64_t group = row_count(s) >= 4 * BLOCK_ROWS ? row / BLOCK_ROWS : row, kind = group + (s->key >> 8);
 	uint64_t drawn = salted(s, PLACE, row);
-	double large = values == PLAN_RUNS ? INFINITY : power(reaches[s->buffer->type].huge);
+	double large = values == PLAN_NAN_RUNS ? NAN : values == PLAN_RUNS ? INFINITY : power(reaches[s->buffer->type].huge);
 	bool infinite = false;
 	if (s->rows == 1 && s->seed & 1)
-		return salted(s, HOLE, i) % RARE == 0 ? v : s->seed & 2 ? large : -large;
+		return salted(s, HOLE, i) % RARE == 0 ? v : isnan(large) || s->seed & 2 ? large : -large;
 	switch (kind % 4) {
 	case 0: infinite = true; break;
 	case 1: infinite = salted(s, HOLE, i >> (drawn & 3)) & 1; break;
 	case 2: infinite = (column < (drawn >> 8) % length) == (drawn & 1); break;
 	}
-	return !infinite ? v : salted(s, SIGN, group) % 4 ? -large : large;
+	return !infinite ? v : isnan(large) || salted(s, SIGN, group) % 4 == 0 ? large : -large;
 }
 
 /* In rows, so that honest sums of what is declared positive do not cancel. */
@@ -555,6 +557,7 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_SPECIAL_LOW:
 	case PLAN_SPECIAL_NUMBERS:
 	case PLAN_SPECIAL_FINITE:
+	case PLAN_SPECIAL_NANS:
 		special_places(s, first, v, n);
 		for (size_t i = 0; i < n; i++)
 			v[i] = huge_in_place(s, values, first + i, v[i]);
@@ -563,7 +566,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_IMMEDIATES: immediate_places(s, first, v, n); break;
 	case PLAN_RUNS:
 	case PLAN_FINITE_RUNS:
-		if (special_takes(s))
+	case PLAN_NAN_RUNS:
+		if (special_takes(s) || values == PLAN_NAN_RUNS)
 			for (size_t i = 0; i < n; i++)
 				v[i] = in_run(s, values, first + i, v[i]);
 		break;

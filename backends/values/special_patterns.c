@@ -12,6 +12,8 @@ enum {
 	SEGMENT = 64,    /* elements of one scale, at least, where a row has more than two parts */
 	PERIODS = 8,     /* of PLAN_PATTERNS, powers of two */
 	WIDER = 1024,    /* a domain, than declared values */
+	BAND = 8,        /* rows that have their zeros alike, at least, */
+	BANDS = 5,       /* and doublings of it */
 };
 
 static double faint(const struct stream *s, uint64_t i, double v)
@@ -85,13 +87,24 @@ static bool is_high(const struct stream *s, uint64_t i)
 		most++;
 	period = drawn & 3 ? UINT64_C(1) << (drawn >> 16) % (most + 1) : 2 + (drawn >> 16) % 15;
 	bool high = drawn & 4, differs;
-	uint64_t at = salted(s, PLACE, row) % s->columns;
+	uint64_t place = salted(s, PLACE, row), at = drawn & 64 ? landmark(place, s->columns) : place % s->columns;
 	switch (drawn >> 3 & 3) {
 	case 0: differs = drawn & 32 && 2 * column < s->columns; break;
 	case 1: differs = column / period == at / period; break;
 	default: differs = column % period == at % period;
 	}
 	return other != (differs == high);
+}
+
+/* Whether element i is zero where every other row or column is, or every other field of a chessboard, in bands of rows. Code that
+ * skips empty tiles may look at some of their elements only. */
+static bool in_gap(const struct stream *s, uint64_t i)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t height = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns, x = i % s->columns, y = row % height;
+	uint64_t band = BAND << salted(s, ORDER, ~UINT64_C(0)) % BANDS, drawn = salted(s, ORDER, row / height << 32 | y / band);
+	uint64_t turn = drawn % 3 == 0 && height > 1 ? y : drawn % 3 == 1 && height > 1 ? x + y : x;
+	return (turn & 1) == (drawn >> 8 & 1);
 }
 
 /* The ends of a closed domain, unless they are far beyond the declared values. */
@@ -107,6 +120,8 @@ static double in_pattern(const struct stream *s, uint64_t i, double v)
 {
 	const struct plan_buffer *b = s->buffer;
 	double low, high, unit = stream_unit(salted(s, AGAIN, i)) / 64;
+	if (s->seed % PLAN_SEEDS == PLAN_SEED_ZEROS && !special_takes(s) && is_inside(b, 0))
+		return in_gap(s, i) ? 0 : v;
 	ends_of(b, &low, &high);
 	double x = is_high(s, i) ? high - (high - low) * unit : low + (high - low) * unit;
 	return is_inside(b, x) ? x : v;

@@ -60,6 +60,15 @@ static inline double width_of(const struct plan_buffer *b)
 	return b->fill == PLAN_NORMAL ? 4 : b->hi - b->lo;
 }
 
+/* --- places ------------------------------------------------------------------------------------------------------- */
+
+/* A place of n where code that splits them in parts may lose one: at the end of a half, a third, an eighth, or beside it. */
+static inline uint64_t landmark(uint64_t drawn, uint64_t n)
+{
+	uint64_t parts = 2 + drawn % 7, part = (drawn >> 8) % (parts + 1);
+	return (n * part / parts + 2 * n + (drawn >> 16) % 4 - 2) % n;
+}
+
 /* --- rows --------------------------------------------------------------------------------------------------------- */
 
 static inline double power(int exponent)

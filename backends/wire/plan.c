@@ -105,11 +105,13 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_SPECIAL_HIGH:
 	case PLAN_SPECIAL_NUMBERS:
 	case PLAN_SPECIAL_FINITE:
+	case PLAN_SPECIAL_NANS:
 	case PLAN_SPECIAL_LOW: return floats ? varies || likely : varies && plan_has_ends(b);
 	case PLAN_INFINITE_ROWS:
 	case PLAN_FINITE_ROWS:
 	case PLAN_NAN_ROWS:
 	case PLAN_RUNS:
+	case PLAN_NAN_RUNS:
 	case PLAN_FINITE_RUNS: return floats && varies && !b->closed && b->type != DTYPE_E4M3;
 	case PLAN_IMMEDIATES:
 	case PLAN_SPARSE: return varies;

@@ -95,11 +95,13 @@ enum plan_values {
 	PLAN_EIGHTHS,  /* as PLAN_QUARTERS, but no element of a row is half of another one's size */
 	PLAN_NEGATIVE, /* random numbers that are declared positive, and ones: every other row has the other sign; integers that are
 			* declared zeros or ones are of any size and sign */
-	PLAN_VALUES,   /* their number */
+	PLAN_SPECIAL_NANS, /* as PLAN_SPECIAL, but infinities are large numbers of their sign */
+	PLAN_NAN_RUNS,     /* the rows and runs of PLAN_RUNS, of NaN instead, in all arrays */
+	PLAN_VALUES,       /* their number */
 };
 
 /* A seed's remainder by PLAN_SEEDS chooses a variant of some kinds: of PLAN_SPECIAL and its relatives a single special value in
- * each array, of PLAN_PATTERNS blocks of matrices, or columns that share bits, in place of combs. */
+ * each array, of PLAN_PATTERNS blocks of matrices, columns that share bits, or zeros in every other place, in place of combs. */
 enum {
 	PLAN_SEEDS = 4,
 	PLAN_SEED_MANY = 0, /* of PLAN_SPECIAL: what the suite's table asks once, */
@@ -107,7 +109,8 @@ enum {
 	PLAN_SEED_LONE = 3,
 	PLAN_SEED_BLOCKS = 0, /* of PLAN_PATTERNS */
 	PLAN_SEED_SHARES = 1,
-	PLAN_SEED_COMBS = 2 /* and the last one */
+	PLAN_SEED_COMBS = 2,
+	PLAN_SEED_ZEROS = 3
 };
 static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {

@@ -275,7 +275,7 @@ static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 	if (rc == 0 && !oracle_moves(m) && turns_over(m))
 		rc = run_moved(m, t, -m->amplitude, e);
 	size_t count;
-	const enum plan_values *others = round_absorbing(m->q->values, &count);
+	const enum plan_values *others = round_absorbing(m->q->values, context_region(m->q->j->baseline, REGION_DEVICE), &count);
 	struct trial_input input = input_of(m);
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		input.values = others[i];
@@ -518,7 +518,7 @@ static bool is_flag(const struct making *m, size_t k)
 static int refuse_output(const struct making *m, size_t k, struct err *e)
 {
 	const struct reference_output *o = &m->r->outputs[k];
-	const char *elsewhere = is_flag(m, k) ? NULL : round_elsewhere(m->q->values, m->nan, o->type);
+	const char *elsewhere = is_flag(m, k) ? NULL : round_elsewhere(m->q->values, m->nan, o->type, o->judgement.kind);
 	if (elsewhere)
 		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_ELSEWHERE ": %s", o->name, elsewhere);
 	/* Where NaN stands in an order is not specified, and an end of a range may look like a gap. */

@@ -1,6 +1,9 @@
 /* round: see round.h. */
 #include "core/judge/round.h"
 
+#include <ctype.h>
+#include <string.h>
+
 #include "base/mem.h"
 
 struct round_inputs round_inputs(const struct plan *plan, enum plan_values values)
@@ -30,25 +33,58 @@ bool round_judges(const struct plan *plan, enum plan_values values)
 	return values == PLAN_SPECIAL ? with : values == PLAN_SPECIAL_NUMBERS ? without : true;
 }
 
-const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type)
+const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type, enum judgement_kind kind)
 {
+	if (kind == JUDGE_DISTRIBUTION && (round_is_infinite(values) || values == PLAN_RUNS))
+		return "chance decides which infinities and NaN stay";
 	if (dtype_is_float(type))
 		return values == PLAN_SPECIAL_NUMBERS ? "with NaN among them" : NULL;
 	return values == PLAN_SPECIAL && nan ? "what NaN decides among integers is not specified" : NULL;
 }
 
-const enum plan_values *round_absorbing(enum plan_values values, size_t *ret_count)
+const enum plan_values *round_absorbing(enum plan_values values, const char *baseline, size_t *ret_count)
 {
 	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
-				      of_infinities[] = { PLAN_SPECIAL_FINITE },
+				      of_infinities[] = { PLAN_SPECIAL_FINITE }, beside_nan[] = { PLAN_SPECIAL_NANS },
 				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS },
 				      of_runs[] = { PLAN_FINITE_RUNS, PLAN_RUNS };
-	*ret_count = values == PLAN_SPECIAL                                ? MEM_COUNT(of_places)
-		     : values == PLAN_SPECIAL_NUMBERS                      ? MEM_COUNT(of_infinities)
-		     : values == PLAN_RUNS || values == PLAN_INFINITE_ROWS ? MEM_COUNT(of_rows)
-									   : 0;
-	return values == PLAN_SPECIAL           ? of_places
+	bool asks_nan = round_asks_nan(baseline);
+	switch (values) {
+	case PLAN_SPECIAL: *ret_count = asks_nan ? MEM_COUNT(beside_nan) : MEM_COUNT(of_places); break;
+	case PLAN_SPECIAL_NUMBERS: *ret_count = MEM_COUNT(of_infinities); break;
+	case PLAN_RUNS:
+	case PLAN_INFINITE_ROWS: *ret_count = MEM_COUNT(of_rows); break;
+	default: *ret_count = 0;
+	}
+	return values == PLAN_SPECIAL           ? (asks_nan ? beside_nan : of_places)
 	       : values == PLAN_SPECIAL_NUMBERS ? of_infinities
 	       : values == PLAN_RUNS            ? of_runs
 						: of_rows;
+}
+
+static bool is_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_' || c == '.';
+}
+
+/* Whether a comparison, which is at `at`, has the same name on both sides, as only NaN differs from itself. */
+static bool with_itself(const char *code, const char *at)
+{
+	const char *left = at, *right = at + 2, *end;
+	while (left > code && left[-1] == ' ')
+		left--;
+	end = left;
+	while (left > code && is_name(left[-1]))
+		left--;
+	right += strspn(right, " ");
+	size_t n = (size_t)(end - left);
+	return n > 0 && !isdigit((unsigned char)*left) && strncmp(left, right, n) == 0 && !is_name(right[n]) && !strchr("([", right[n]);
+}
+
+bool round_asks_nan(const char *code)
+{
+	bool asks = strstr(code, "isnan") != NULL;
+	for (const char *at = code; !asks && (at = strpbrk(at, "!=")) != NULL; at++)
+		asks = at[1] == '=' && with_itself(code, at);
+	return asks;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "backends/wire/judgement.h"
 #include "backends/wire/plan.h"
 
 #define FAR_FACTOR 32.0 /* times the roundoffs on far values */
@@ -45,7 +46,7 @@ static inline bool round_is_exact(enum plan_values v)
 static inline bool round_is_far(enum plan_values v)
 {
 	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS ||
-	       v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE ||
+	       v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME || v == PLAN_HUGE ||
 	       v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT || v == PLAN_SEGMENTS || round_is_zero(v);
 }
 
@@ -72,7 +73,7 @@ static inline bool round_is_optional(enum plan_values v)
 /* Where infinities stand among values in one place or in rows. */
 static inline bool round_is_infinite(enum plan_values v)
 {
-	return v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS;
+	return v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_NAN_RUNS;
 }
 
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
@@ -99,8 +100,11 @@ struct round_inputs round_inputs(const struct plan *plan, enum plan_values value
  * PLAN_SPECIAL judges floats, and single integers, which may be flags; PLAN_SPECIAL_NUMBERS judges integers. */
 bool round_judges(const struct plan *plan, enum plan_values values);
 /* Why such values do not judge an output of that type, which others do; NULL: they may. nan: plan_takes_nan. */
-const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type);
-/* The values that show what the truth absorbs of infinities and NaN; *ret_count is 0 where there are none. */
-const enum plan_values *round_absorbing(enum plan_values values, size_t *ret_count);
+const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type, enum judgement_kind kind);
+/* The values that show what the truth absorbs of infinities and NaN; *ret_count is 0 where there are none. Where the
+ * baseline's code asks for NaN, what NaN gives is judged. */
+const enum plan_values *round_absorbing(enum plan_values values, const char *baseline, size_t *ret_count);
+/* Whether this code asks whether a number is NaN, so that what it makes of one is meant. */
+bool round_asks_nan(const char *code);
 
 #endif

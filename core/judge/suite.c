@@ -15,7 +15,7 @@
 enum {
 	REPEATS = 12,        /* executions before the kernel is looked at again, where they are not timed */
 	DISTURBED_RUNS = 4,  /* of the rewritten kernel at least, */
-	DISTURBED_MOST = 12, /* and at most, */
+	DISTURBED_MOST = 48, /* and at most, */
 	DISTURBED_MS = 600,  /* if there is as much time */
 	SEEDS = 64,          /* of random numbers: some are drawn twice, which the worker leaves out; */
 	SEEDS_LEAST = 6,     /* fewer, where */
@@ -33,6 +33,7 @@ struct step {
 	uint32_t keep;
 	bool timed_before; /* after as many executions as timing makes */
 	bool unless_exact; /* only if the exact step before could not judge */
+	bool asks_nan;     /* only if the baseline's code asks for NaN */
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
 
@@ -75,6 +76,11 @@ static const struct step steps[] = {
 	  .why = "no finite number stands for them; a domain without them is declared as in `x: f32[n] = random closed`",
 	  .number_poison = true,
 	  .values = PLAN_INFINITE_ROWS },
+	{ .name = "on rows and runs of NaN",
+	  .why = "the baseline asks for NaN; a domain without them is declared as in `x: f32[n] = random closed`",
+	  .asks_nan = true,
+	  .number_poison = true,
+	  .values = PLAN_NAN_RUNS },
 	{ .name = "on rows of zeros, and zeros among other values", .why = ZEROS, .values = PLAN_MIXED_ZEROS },
 	{ .name = "on zeros alone", .why = ZEROS, .values = PLAN_ALONE },
 	{ .name = "on constant and equal rows", .values = PLAN_NEAR_TIES },
@@ -178,6 +184,11 @@ static uint64_t seed_of(const struct suite_request *q, const struct step *x)
 	return x->values == PLAN_SPECIAL || x->values == PLAN_SPECIAL_NUMBERS ? plan_seed(seed, PLAN_SEED_MANY) : seed;
 }
 
+static bool asks(const struct reference_source *j, const struct step *x)
+{
+	return !x->asks_nan || round_asks_nan(context_region(j->baseline, REGION_DEVICE));
+}
+
 static int run_step(struct suite_running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = { .seed = seed_of(r->q, x),
@@ -191,7 +202,7 @@ static int run_step(struct suite_running *r, const struct step *x, bool *ret_unf
 		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
 	}
 	int rc = 0;
-	bool has_values = round_inputs(r->trial.variant->plan, x->values).any;
+	bool has_values = round_inputs(r->trial.variant->plan, x->values).any && asks(r->j, x);
 	if (!has_values || !round_judges(r->trial.variant->plan, x->values)) {
 		unfit = mem_str(has_values ? "all outputs are judged on other values" : "no input has such values");
 		r->needless = true;
@@ -333,16 +344,25 @@ void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const
 		variant_fini(&v);
 }
 
-/* One of the executions. The last ones reach branches that declared values do not; what they cannot judge is no gap. *ret_ended:
- * the rewritten kernel does not run here. */
+/* What it is executed on, in turn. Others than declared values reach branches that these do not: ties, empty or masked rows, runs
+ * that a carry passes through. */
+static const enum plan_values disturbed_on[] = {
+	PLAN_DECLARED,    PLAN_DECLARED, PLAN_DECLARED,      PLAN_WIDE,      PLAN_NEAR_TIES,   PLAN_MIXED_ENDS, PLAN_FEW,    PLAN_ALONE,
+	PLAN_MIXED_ZEROS, PLAN_RUNS,     PLAN_INFINITE_ROWS, PLAN_MIXED_ENDS, PLAN_COINCIDING, PLAN_CHAINS,     PLAN_HIGH_END,
+};
+
+/* One of the executions. What the ones on other values cannot judge is no gap. *ret_ended: the rewritten kernel does not run here. */
 static int execute_disturbed(struct suite_running *r, struct trial *t, int i, struct check *c, bool *ret_ended, char **io_unfit,
 			     struct err *e)
 {
-	bool wide = i % DISTURBED_RUNS == DISTURBED_RUNS - 1;
-	struct trial_input input = { .seed = i % 2 ? r->q->other_seed : r->q->seed,
+	enum plan_values values = disturbed_on[i % (int)MEM_COUNT(disturbed_on)];
+	bool declared = values == PLAN_DECLARED, ends = values == PLAN_MIXED_ENDS;
+	struct trial_input input = { .seed = declared && i % 2 ? r->q->other_seed : r->q->seed + (ends ? 1 + (uint64_t)i % PLAN_SEEDS : 0),
 				     .poison = TRIAL_POISON,
-				     .values = wide ? PLAN_WIDE : PLAN_DECLARED };
+				     .values = values };
 	char *unfit = NULL;
+	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values))
+		return 0;
 	check_fini(c);
 	c->passed = true;
 	int rc = check_execution(r->j, t, &input, c, &unfit, e);
@@ -354,7 +374,7 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 		c->passed = true;
 		*ret_ended = true;
 	}
-	if (unfit && (!wide || *ret_ended)) {
+	if (unfit && (declared || *ret_ended)) {
 		free(*io_unfit);
 		*io_unfit = unfit;
 	} else {
@@ -564,7 +584,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool fresh = !x->unless_exact && (request->full || x->cheap) && (request->extras || !x->extra);
+		bool fresh = !x->unless_exact && !x->asks_nan && (request->full || x->cheap) && (request->extras || !x->extra);
 		fresh = fresh && round_inputs(plan, x->values).any && round_judges(plan, x->values);
 		for (size_t k = 0; k < i && fresh; k++)
 			fresh = steps[k].other_seed != x->other_seed || steps[k].values != x->values;

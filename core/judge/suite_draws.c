@@ -208,7 +208,7 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 	int64_t until = clock_now() + DRAWS_NS;
 	for (size_t k = 0; k < all && rc == 0 && c->passed && !r->needless && (k <= none || clock_now() < until); k++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
-		uint64_t kind = k > none ? (k - none - 1) % PLAN_SEEDS : PLAN_SEED_COMBS + (r->q->seed & 1);
+		uint64_t kind = k > none ? (k - none - 1) % PLAN_SEEDS : PLAN_SEED_COMBS + ((r->q->seed + k) & 1);
 		if ((k < none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
 		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, plan_seed(first, kind))) == 0)
 			continue;

@@ -406,6 +406,8 @@ static void test_for_good(void)
 		"a497918603eae182d92812684c95d7fb2dadf5705cab6df516dcb552d1e6fa5e",
 		"8021f4f9bb8272820a27aac55027ee008effeb149723aa8bac7af8209ff91232",
 		"4d9287cfa4443e13c9d65bd9f9d86f698e614f4b1593117f1741bdf113d0fb5d",
+		"f253a8f277224ea01f428b8a1480bba85a362ce74b7526ebcacceec1e3df8a1c",
+		"5281a0aa8144906a7235787507ecae9ca16991d5bed65b3e9ec92b5a04ab6037",
 	};
 	static const struct {
 		int64_t rows, columns, ld;

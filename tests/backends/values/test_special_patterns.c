@@ -84,6 +84,8 @@ static void test_patterns(void)
 	b.least = -3;
 	b.most = 3;
 	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		if (seed % PLAN_SEEDS == PLAN_SEED_ZEROS && !fill_chooses(&b, seed))
+			continue;
 		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_PATTERNS }, v);
 		int high = 0;
 		for (int y = 0; y < ROWS; y++) {
@@ -114,6 +116,31 @@ static void test_patterns(void)
 	for (int i = 0; i < N; i++)
 		near += fabsf(v[i]) <= 1;
 	is_int(near, N, "the ends of a domain that is far wider are not meant");
+	free(v);
+}
+
+/* Zeros in every other row or column, or as on a chessboard. */
+static void test_gaps(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL);
+	float *v = MEM_NEW_N(float, N);
+	int rows = 0, columns = 0, boards = 0, others = 0;
+	for (uint64_t seed = PLAN_SEED_ZEROS; seed < 64; seed += PLAN_SEEDS) {
+		if (fill_chooses(&b, seed))
+			continue;
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_PATTERNS }, v);
+		for (int y = 0; y + 1 < ROWS; y += 2) {
+			const float *a = v + y * COLUMNS, *c = a + COLUMNS;
+			bool even = a[0] == 0 && a[2] == 0 && a[4] == 0, odd = a[1] == 0 && a[3] == 0 && a[5] == 0;
+			bool below = c[0] == 0 && c[2] == 0 && c[4] == 0, beside = c[1] == 0 && c[3] == 0 && c[5] == 0;
+			rows += (even && odd && !below && !beside) || (!even && !odd && below && beside);
+			columns += even == below && odd == beside && even != odd;
+			boards += even == beside && odd == below && even != odd;
+			others += even + odd + below + beside != 2;
+		}
+	}
+	ok(rows > 20 && columns > 20 && boards > 20 && others == 0,
+	   "half of the elements are zero, in rows, columns or as on a chessboard (%d, %d, %d, %d)", rows, columns, boards, others);
 	free(v);
 }
 
@@ -286,6 +313,7 @@ int main(void)
 	test_faint();
 	test_segments();
 	test_patterns();
+	test_gaps();
 	test_scattered();
 	test_equal_probabilities();
 	return tap_done();
