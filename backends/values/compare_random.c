@@ -17,6 +17,7 @@ enum {
 	BLOCK = 1024,
 	LEAST = 256,              /* elements that a test needs */
 	THRESHOLDS = 1024,        /* where the distribution functions are compared */
+	ROUNDINGS = 8,            /* by which a number may differ from the reference's */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
 	MANY = 1 << 16, /* elements that the fourth moment and tails need */
 };
@@ -104,13 +105,17 @@ static void distribution(const struct sample *s, const double *thresholds, size_
 	free(below);
 }
 
-/* The largest distance of the two distribution functions at values of the reference, and where it is. */
+/* The largest distance of the two distribution functions at values of the reference, or a few roundoffs above them, since a number
+ * that many elements have may be rounded otherwise; and where it is. */
 static double kolmogorov(const struct sample *got, const struct sample *want, double *ret_at, double *ret_got, double *ret_want)
 {
 	size_t count = want->n < THRESHOLDS ? (size_t)want->n : THRESHOLDS;
 	double *thresholds = MEM_NEW_N(double, count), *g = MEM_NEW_N(double, count), *w = MEM_NEW_N(double, count), most = -1;
-	for (size_t k = 0; k < count; k++)
-		thresholds[k] = element(want, k * (want->n / count));
+	double slack = dtype_is_float(got->type) ? ROUNDINGS * dtype_roundoff(got->type) : 0;
+	for (size_t k = 0; k < count; k++) {
+		double x = element(want, k * (want->n / count));
+		thresholds[k] = x + slack * fabs(x);
+	}
 	qsort(thresholds, count, sizeof *thresholds, order_doubles);
 	distribution(got, thresholds, count, g);
 	distribution(want, thresholds, count, w);

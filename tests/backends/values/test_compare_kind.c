@@ -339,6 +339,9 @@ static void test_mask(void)
 			got[i] = got[i] < 0.25f ? 0 : 4.0f / 3;
 		is_str(finding(got, want), "", "mask: another mask of that rate passes");
 	}
+	for (int i = 0; i < N; i++)
+		got[i] = got[i] != 0 ? nextafterf(4.0f / 3, 2) : 0;
+	is_str(finding(got, want), "", "mask: so does one whose scale is rounded otherwise");
 	for (int i = 2048; i < N; i++)
 		got[i] = got[i % 2048];
 	has_str(finding(got, want), "the numbers repeat", "mask: a period of 2048 is wrong");
