@@ -123,7 +123,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 	int64_t last = o->dims[o->rank - 1];
 	/* Other values than the declared ones may alternate between rows of inputs, which are no fields of the output. On the host
 	 * the values themselves tell fields. */
-	unsigned fields = m->q->values != PLAN_DECLARED                           ? 1
+	unsigned fields = m->q->values != PLAN_DECLARED ? round_fields(m->q->values, m->q->seed)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
 	bool exact = round_is_exact(m->q->values);
