@@ -1,5 +1,6 @@
 /* race: see hlsl.h. Threads of a group run one after the other from barrier to barrier, groups one after the other: any order
- * shows the same conflicts, because all that counts is who touched what between which barriers. */
+ * shows the same conflicts, because all that counts is who touched what between which barriers. Where groups meet in atomic
+ * operations the order counts, so they run again, the last one first, and taking turns. */
 #include "backends/hlsl/hlsl.h"
 
 #include <stdlib.h>
@@ -7,12 +8,18 @@
 
 #include "backends/hlsl/race_lane.h"
 #include "backends/values/fill.h"
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum {
 	PUSH_MAX = 256,
 	POISON = 0xFF,
 	LANES_MAX = 4096,
+	BEGUN_MAX = 64,         /* groups that take turns */
+	TURN = 2000,            /* instructions: for loops that wait without atomic operations */
+	TURNS_ALIKE = 64,       /* rounds after which every group gets another speed */
+	SPEEDS = 5,             /* a turn in each round, in every other one, in every fourth … */
+	STOPS = 4,              /* the first operations before and behind which one group waits for the others */
 	BUILTIN_GROUPS = 24,
 	BUILTIN_GROUP = 26,
 	BUILTIN_LOCAL = 27,
@@ -27,6 +34,7 @@ enum {
 #define BUDGET_ALL UINT64_C(24000000)  /* of a plan */
 #define BUDGET_OTHER UINT64_C(2000000) /* of a plan on other values than the declared ones: they are to reach other branches */
 #define ROUNDS_MOST 0x1p-8             /* of the largest element: what another order of a sum changes, at most */
+#define BEGUN_BYTES ((uint64_t)1 << 26) /* of the lanes of groups that take turns */
 #define MEMORY_MAX ((uint64_t)1 << 29) /* bytes of all lanes, and of all buffers */
 #define SHADOW_MAX ((uint64_t)1 << 26) /* bytes of a buffer that is watched for races */
 
@@ -43,7 +51,9 @@ struct run {
 	uint64_t undefined, budget;
 	bool ended;     /* by the budget: the buffers hold less than all results */
 	bool backwards; /* the last group and the last wave come first */
+	uint64_t turns; /* groups take turns, as this number draws them; 0: one follows the other */
 	bool atomics;   /* some were executed: results may depend on the order */
+	bool meets;     /* some of them on buffers */
 	bool lenient;   /* struct race_group */
 	bool early;     /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
@@ -60,8 +70,9 @@ struct launch {
 	struct race_module m;
 	struct race_group group;
 	struct race_shadow **shadows; /* per buffer of the plan; NULL: not watched */
-	struct race_lane *lanes;
-	uint64_t *first; /* what every lane's slots begin with */
+	struct race_begun begun[BEGUN_MAX];
+	uint32_t begun_count; /* 1 unless groups take turns */
+	uint64_t *first;      /* what every lane's slots begin with */
 	uint32_t lane_count, groups;
 	uint8_t push[PUSH_MAX];
 };
@@ -115,6 +126,7 @@ static struct race_memory memory_of(struct launch *x, uint32_t id)
 		return (struct race_memory){ .bytes = x->run->buffers[a->index],
 					     .len = b->bytes,
 					     .name = b->name,
+					     .number = a->index,
 					     .element = (uint32_t)dtype_size(b->type),
 					     .shadow = *shadow,
 					     .touched = x->run->touched ? x->run->touched[a->index] : NULL };
@@ -169,7 +181,7 @@ static bool meet(struct launch *x)
 	uint32_t waits = 0, stranger = 0;
 	const struct race_lane *first = NULL;
 	for (uint32_t i = 0; i < x->lane_count; i++) {
-		struct race_lane *lane = &x->lanes[i];
+		struct race_lane *lane = &g->me->lanes[i];
 		if (lane->state != RACE_AT_BARRIER) {
 			stranger = i;
 			continue;
@@ -185,8 +197,8 @@ static bool meet(struct launch *x)
 		g->finding =
 			mem_fmt("thread %u of a group does not reach the barrier at which thread %u waits", stranger, first->index);
 	for (uint32_t i = 0; i < x->lane_count; i++)
-		x->lanes[i].state = x->lanes[i].state == RACE_AT_BARRIER ? RACE_RUNS : x->lanes[i].state;
-	g->epoch++;
+		g->me->lanes[i].state = g->me->lanes[i].state == RACE_AT_BARRIER ? RACE_RUNS : g->me->lanes[i].state;
+	g->me->epoch = ++g->epochs;
 	if (g->counting) {
 		hlsl_race_count_requests(g);
 		g->counting->to->barriers += waits > 0;
@@ -194,36 +206,107 @@ static bool meet(struct launch *x)
 	return waits == x->lane_count && g->finding == NULL && g->budget > 0;
 }
 
-static int run_group(struct launch *x, const uint32_t group[3], struct err *e)
+/* The next group of the launch, the k-th, takes a place. */
+static void begin(struct launch *x, struct race_begun *me, uint64_t k)
+{
+	const uint32_t *grid = x->l->grid;
+	uint64_t i = x->run->backwards ? (uint64_t)grid[0] * grid[1] * grid[2] - 1 - k : k;
+	const uint32_t at[3] = { (uint32_t)(i % grid[0]), (uint32_t)(i / grid[0] % grid[1]), (uint32_t)(i / grid[0] / grid[1]) };
+	struct race_group *g = &x->group;
+	me->runs = true;
+	me->epoch = ++g->epochs;
+	me->number = ++x->groups;
+	me->stops = 0;
+	memset(me->seen, 0, g->clock_width * sizeof *me->seen);
+	for (uint32_t n = 0; n < x->m.group_slots; n++)
+		me->shared[n] = g->undefined;
+	for (uint32_t n = 0; n < x->lane_count; n++) {
+		uint64_t *slots = me->lanes[n].slots;
+		me->lanes[n] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.s.entry].at, .index = n };
+		memcpy(slots, x->first, x->m.lane_slots * sizeof *slots);
+		set_builtins(x, slots, at, n);
+		*MEM_PUSH(g->fences, g->fence_count) = (struct race_fences){ 0 };
+	}
+}
+
+/* A group runs to its end, or until another one has its turn. */
+static int run_group(struct launch *x, struct race_begun *me, struct err *e)
 {
 	bool in_waves = x->m.has_wave_ops || (x->run->backwards && x->run->wave && x->run->wave <= RACE_WAVE_MAX);
-	uint32_t wave = in_waves ? x->run->wave : x->lane_count;
-	int rc = 0;
+	uint32_t wave = in_waves ? x->run->wave : x->lane_count, waves = (x->lane_count + wave - 1) / wave;
 	struct race_group *g = &x->group;
-	g->epoch++;
-	g->acquired = false;
-	g->number = x->groups; /* from 1 */
-	*MEM_PUSH(g->released, x->groups) = 0;
-	for (uint32_t i = 0; i < x->m.group_slots; i++)
-		g->shared[i] = g->undefined;
-	for (uint32_t i = 0; i < x->lane_count; i++) {
-		uint64_t *slots = x->lanes[i].slots;
-		x->lanes[i] = (struct race_lane){ .slots = slots, .at = x->m.ids[x->m.s.entry].at, .index = i };
-		memcpy(slots, x->first, x->m.lane_slots * sizeof *slots);
-		set_builtins(x, slots, group, i);
-	}
-	do
-		for (uint32_t k = 0, waves = (x->lane_count + wave - 1) / wave; rc == 0 && k < waves; k++) {
+	int rc = 0;
+	g->me = me;
+	g->until = g->turns && g->budget > TURN ? g->budget - TURN : 0;
+	do {
+		for (uint32_t k = 0; rc == 0 && k < waves; k++) {
 			uint32_t i = (x->run->backwards ? waves - 1 - k : k) * wave, left = x->lane_count - i;
-			rc = hlsl_race_wave_run(&x->group, x->lanes + i, wave < left ? wave : left, e);
+			rc = hlsl_race_wave_run(g, me->lanes + i, wave < left ? wave : left, e);
 		}
-	while (rc == 0 && meet(x));
-	for (uint32_t i = 0; i < x->lane_count; i++)
-		*MEM_PUSH(g->fences, g->fence_count) = x->lanes[i].fences;
+		if (g->budget && g->budget <= g->until && !g->finding)
+			return rc;
+	} while (rc == 0 && meet(x));
+	me->runs = false;
+	return rc;
+}
+
+static uint64_t drawn(uint64_t seed, uint64_t i)
+{
+	seed += i;
+	return hash_next(&seed);
+}
+
+/* Groups take turns, at speeds that change. One of them waits at an atomic operation until the others have ended, or have spent
+ * half of the instructions: a busy device may do that, too. */
+static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, struct err *e)
+{
+	struct race_group *g = &x->group;
+	const uint64_t seed = x->run->turns, half = g->budget / 2;
+	const uint32_t late = (uint32_t)(drawn(seed, 0) % x->begun_count), stop = 1 + seed % STOPS;
+	uint32_t others = x->begun_count;
+	int rc = 0;
+	for (uint64_t round = 0, k = 0, alive = others; alive; round++, others = (uint32_t)alive - 1) {
+		alive = 0;
+		for (uint32_t i = 0; rc == 0 && i < x->begun_count && !g->finding && g->budget; i++) {
+			struct race_begun *me = &x->begun[i];
+			if (!me->runs && k < groups)
+				begin(x, me, k++);
+			if (!me->runs)
+				continue;
+			bool waits = i == late && me->stops == stop && others && g->budget > half;
+			uint64_t speed = drawn(seed + i, 1 + round / TURNS_ALIKE) % SPEEDS;
+			if (!waits && round % (UINT64_C(1) << speed) == 0)
+				rc = run_group(x, me, e);
+			alive += me->runs || k < groups;
+			*io_whole += !me->runs && g->budget > 0;
+		}
+	}
 	return rc;
 }
 
 /* --- a launch ----------------------------------------------------------------------------------------------------- */
+
+/* Memory for the groups that run at a time. */
+static void make_places(struct launch *x)
+{
+	uint64_t groups = (uint64_t)x->l->grid[0] * x->l->grid[1] * x->l->grid[2],
+		 each = x->lane_count * (x->m.lane_slots * sizeof(uint64_t) + sizeof(struct race_lane)) +
+			x->m.group_slots * sizeof(struct race_shadow),
+		 most = x->run->turns ? BEGUN_BYTES / (each + 1) : 1;
+	hlsl_race_clocks_make(&x->group, groups);
+	most = most < BEGUN_MAX ? most : BEGUN_MAX;
+	most = most < groups ? most : groups;
+	x->begun_count = most ? (uint32_t)most : 1;
+	for (uint32_t k = 0; k < x->begun_count; k++) {
+		struct race_begun *me = &x->begun[k];
+		me->lanes = MEM_NEW_N(struct race_lane, x->lane_count + 1);
+		for (uint32_t i = 0; i < x->lane_count; i++)
+			me->lanes[i].slots = MEM_NEW_N(uint64_t, x->m.lane_slots + 1);
+		me->shared = MEM_NEW_N(uint64_t, x->m.group_slots + 1);
+		me->shadow = MEM_NEW_N(struct race_shadow, x->m.group_slots + 1);
+		me->seen = MEM_NEW_N(uint32_t, x->group.clock_width);
+	}
+}
 
 static int make_lanes(struct launch *x, struct err *e)
 {
@@ -235,21 +318,16 @@ static int make_lanes(struct launch *x, struct err *e)
 	if (x->m.has_wave_ops && (x->run->wave == 0 || x->run->wave > RACE_WAVE_MAX))
 		return err_set(e, ERR_UNSUPPORTED,
 			       "the device does not say how many lanes a wave has, and the kernel has wave operations");
-	x->lanes = MEM_NEW_N(struct race_lane, x->lane_count + 1);
-	for (uint32_t i = 0; i < x->lane_count; i++)
-		x->lanes[i].slots = MEM_NEW_N(uint64_t, x->m.lane_slots + 1);
 	x->group = (struct race_group){ .m = &x->m,
 					.lenient = x->run->lenient,
 					.memory = MEM_NEW_N(struct race_memory, x->m.s.bound + 1),
-					.shared = MEM_NEW_N(uint64_t, x->m.group_slots + 1),
-					.shadow = MEM_NEW_N(struct race_shadow, x->m.group_slots + 1),
+					.turns = x->run->turns != 0,
 					.wave = x->run->wave,
 					.lanes = x->lane_count,
 					.undefined = x->run->undefined,
 					.budget = BUDGET < x->run->budget ? BUDGET : x->run->budget };
 	x->shadows = MEM_NEW_N(struct race_shadow *, x->run->plan->buffer_count + 1);
-	*MEM_PUSH(x->group.released, x->groups) = 0;
-	x->groups = 1;
+	make_places(x);
 	/* Pointers of all variables, initial values, and values that have none. */
 	const struct race_module *m = &x->m;
 	x->first = MEM_NEW_N(uint64_t, m->lane_slots + 1);
@@ -274,17 +352,21 @@ static int make_lanes(struct launch *x, struct err *e)
 
 static void launch_fini(struct launch *x)
 {
-	for (uint32_t i = 0; x->lanes && i < x->lane_count; i++)
-		free(x->lanes[i].slots);
+	for (uint32_t k = 0; k < x->begun_count; k++) {
+		struct race_begun *me = &x->begun[k];
+		for (uint32_t i = 0; i < x->lane_count; i++)
+			free(me->lanes[i].slots);
+		free(me->lanes);
+		free(me->shared);
+		free(me->shadow);
+		free(me->seen);
+	}
 	for (size_t i = 0; x->shadows && i < x->run->plan->buffer_count; i++)
 		free(x->shadows[i]);
 	free(x->shadows);
-	free(x->lanes);
 	free(x->first);
 	free(x->group.memory);
-	free(x->group.shared);
-	free(x->group.shadow);
-	free(x->group.released);
+	free(x->group.clocks);
 	free(x->group.fences);
 	free(x->group.finding);
 	free(x->group.doubt);
@@ -319,11 +401,11 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 		for (size_t i = 0; i < x.run->plan->buffer_count; i++)
 			memset(x.run->touched[i], 0, x.run->plan->buffers[i].bytes / RACE_SECTOR / 8 + 1);
 	}
-	for (uint64_t k = 0; rc == 0 && k < groups && !x.group.finding && x.group.budget; k++) {
-		uint64_t i = run->backwards ? groups - 1 - k : k;
-		uint32_t at[3] = { (uint32_t)(i % l->grid[0]), (uint32_t)(i / l->grid[0] % l->grid[1]),
-				   (uint32_t)(i / l->grid[0] / l->grid[1]) };
-		rc = run_group(&x, at, e);
+	if (rc == 0 && run->turns)
+		rc = take_turns(&x, groups, &whole, e);
+	for (uint64_t k = 0; rc == 0 && !run->turns && k < groups && !x.group.finding && x.group.budget; k++) {
+		begin(&x, &x.begun[0], k);
+		rc = run_group(&x, &x.begun[0], e);
 		whole += x.group.budget > 0;
 	}
 	if (counting.to)
@@ -334,6 +416,7 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	run->early |= x.group.budget == 0 && whole < (groups < 2 ? groups : 2);
 	run->groups += x.groups;
 	run->atomics |= x.group.atomics;
+	run->meets |= x.group.now > 1;
 	if (rc == 0 && x.group.finding)
 		run->finding = mem_fmt("kernel %s: %s", l->kernel, x.group.finding);
 	if (run->doubt == NULL && x.group.doubt)
@@ -394,6 +477,39 @@ static const char *difference(const struct run *a, const struct run *b, enum wir
 	return NULL;
 }
 
+static void run_fini(struct run *r)
+{
+	buffers_free(r->plan, r->buffers);
+	free(r->finding);
+	free(r->doubt);
+}
+
+/* Groups that meet in atomic operations take turns: on declared values four times. */
+static int check_turns(const struct run *first, const struct wire_races *asked, const struct fill_choice *choice, uint64_t budget,
+		       char **ret_finding, struct err *e)
+{
+	uint64_t seed = drawn(asked->seed, asked->values), count = asked->values == PLAN_DECLARED ? STOPS : 1;
+	int rc = 0;
+	for (uint64_t k = 0; k < count && rc == 0 && *ret_finding == NULL; k++) {
+		struct run r = { first->plan,
+				 first->object,
+				 .wave = first->wave,
+				 .undefined = first->undefined,
+				 .budget = budget,
+				 .lenient = first->lenient,
+				 .turns = drawn(seed, k) / STOPS * STOPS + (seed + k) % STOPS };
+		rc = run_plan(&r, choice, e);
+		const char *output = rc == 0 && asked->ordered && !r.ended ? difference(first, &r, asked->ordered) : NULL;
+		if (rc == 0 && r.finding)
+			*ret_finding = mem_str(r.finding);
+		else if (output)
+			*ret_finding = mem_fmt("the output %s depends on when groups have their turns at atomic operations",
+					       output);
+		run_fini(&r);
+	}
+	return rc;
+}
+
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
 		    char **ret_finding, struct err *e)
 {
@@ -435,19 +551,16 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 		if (output)
 			*ret_finding = mem_fmt("the output %s depends on the order in which groups and waves run", output);
 	}
+	if (rc == 0 && *ret_finding == NULL && runs[0].meets && !runs[0].ended)
+		rc = check_turns(&runs[0], asked, &choice, budget, ret_finding, e);
 	if (rc == 0 && *ret_finding == NULL && runs[0].early)
 		rc = err_set(e, ERR_UNSUPPORTED,
 			     "the race check stops after %llu instructions of a launch, before two of its groups have ended. "
 			     "Declare a smaller size as `check:`",
 			     (unsigned long long)BUDGET);
-	for (size_t i = 0; i < MEM_COUNT(runs); i++) {
-		buffers_free(plan, runs[i].buffers);
-		free(runs[i].finding);
-		free(runs[i].doubt);
-	}
-	buffers_free(plan, other.buffers);
-	free(other.finding);
-	free(other.doubt);
+	for (size_t i = 0; i < MEM_COUNT(runs); i++)
+		run_fini(&runs[i]);
+	run_fini(&other);
 	hlsl_object_fini(&object);
 	return rc;
 }

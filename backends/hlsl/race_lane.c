@@ -326,7 +326,10 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 {
 	const struct race_id *x;
 	switch (op) {
-	case 225: lane->fences += (*race_value(g, lane, w[2]) & DEVICE_MEMORY) != 0; return 0;
+	case 225:
+		if (*race_value(g, lane, w[2]) & DEVICE_MEMORY)
+			hlsl_race_fence(g, lane);
+		return 0;
 	case 8:
 	case 246:
 	case 247:
@@ -361,7 +364,8 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 	case 224:
 		if (*race_value(g, lane, w[1]) != SCOPE_WORKGROUP)
 			return err_set(e, ERR_UNSUPPORTED, "the race check knows no barriers of other scopes than the group");
-		lane->fences += (*race_value(g, lane, w[3]) & DEVICE_MEMORY) != 0;
+		if (*race_value(g, lane, w[3]) & DEVICE_MEMORY)
+			hlsl_race_fence(g, lane);
 		lane->state = RACE_AT_BARRIER;
 		return 0;
 	default: break;
@@ -378,7 +382,7 @@ static int one(struct race_group *g, struct race_lane *lane, uint32_t op, const 
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e)
 {
 	int rc = 0;
-	while (rc == 0 && lane->state == RACE_RUNS && g->finding == NULL && g->budget > 0) {
+	while (rc == 0 && lane->state == RACE_RUNS && g->finding == NULL && g->budget > g->until) {
 		const uint32_t *w = g->m->s.words + lane->at;
 		uint32_t op = w[0] & 0xFFFF, n = w[0] >> 16;
 		if (op >= RACE_WAVE_FIRST && op <= RACE_WAVE_LAST) {

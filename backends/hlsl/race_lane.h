@@ -1,6 +1,7 @@
 /* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel; race.c makes the groups and runs them.
  * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, and race_wave.c those of a wave. race_memory.c
- * loads, stores and remembers who touched what; race_count.c counts for a profile.
+ * loads, stores and remembers who touched what; race_clock.c knows what groups have seen of each other; race_count.c counts for a
+ * profile.
  *
  * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
  * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
@@ -53,9 +54,10 @@ enum race_kind { RACE_READ, RACE_WRITE, RACE_ATOMIC, RACE_KINDS };
 
 /* Who touched a piece of memory last in one way, and between which barriers. */
 struct race_touch {
-	uint32_t epoch, lane;  /* epoch 0: nobody */
-	uint32_t group, other; /* its number; and that of an earlier group that did so, 0 none */
-	uint32_t fences;       /* barriers of device memory that the lane had passed */
+	uint32_t epoch, lane;      /* epoch 0: nobody */
+	uint32_t group, other;     /* its number; and that of an earlier group that did so, 0 none */
+	uint32_t when, other_when; /* struct race_group's `now` */
+	uint32_t fences;           /* barriers of device memory that the lane had passed */
 };
 
 struct race_shadow {
@@ -67,6 +69,7 @@ struct race_memory {
 	uint8_t *bytes;
 	uint64_t len;
 	const char *name;
+	uint32_t number;            /* of a buffer, in its plan */
 	uint32_t element;           /* bytes */
 	struct race_shadow *shadow; /* per unit of the module; NULL where nothing is written */
 	uint8_t *touched;           /* a bit for each RACE_SECTOR bytes that were read; NULL unless counting */
@@ -88,38 +91,55 @@ struct race_lane {
 	struct race_frame stack[RACE_DEPTH];
 	struct race_loop loops[RACE_LOOPS];
 	uint32_t depth, loop_count, index;
-	uint32_t now;    /* the instruction that is executed */
-	uint32_t fences; /* barriers of device memory that it has passed */
+	uint32_t now;  /* the instruction that is executed */
+	bool had_turn; /* the other groups had a turn before this atomic operation */
 	enum { RACE_RUNS, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
+};
+
+/* Barriers of device memory that a lane has passed, and when the last one was. */
+struct race_fences {
+	uint32_t count, last;
+};
+
+/* A group that has begun. */
+struct race_begun {
+	struct race_lane *lanes;
+	uint64_t *shared;
+	struct race_shadow *shadow; /* of shared memory */
+	uint32_t *seen;             /* per group: until when it knows what that group did */
+	uint32_t number, epoch;     /* from 1 in each launch; struct race_group's `epochs` */
+	uint32_t stops;             /* before and behind atomic operations */
+	bool runs;                  /* has not ended */
 };
 
 struct race_group {
 	const struct race_module *m;
 	struct race_memory *memory; /* per id */
-	uint64_t *shared;
-	struct race_shadow *shadow; /* of shared memory */
-	uint32_t epoch;             /* counts barriers and groups; begins with 1 */
-	uint32_t number, wave;      /* of the group, from 1 in each launch; lanes of a wave */
+	struct race_begun *me;      /* the group that runs */
+	uint32_t epochs;            /* counts barriers and groups; begins with 1 */
+	uint32_t wave;              /* lanes of a wave */
 	bool lenient;               /* integers may be no indices: an access outside ends the run, and is no finding */
 	bool atomics;               /* some were executed, by any group */
-	bool acquired;              /* this group has updated a buffer atomically */
-	uint32_t *released;         /* per group: the epoch in which it last did so; 0 never */
-	uint32_t *fences;           /* per group and lane: those passed at the group's end */
+	bool turns;                 /* groups take turns: a lane stops before and behind atomic operations on buffers */
+	uint32_t now;               /* counts atomic operations on buffers; begins with 1 */
+	uint32_t *clocks;           /* per place that such operations update: what those saw that did so, as `seen` */
+	uint32_t clock_width;       /* numbers of each; groups beyond share them, and then they count as having seen more */
+	struct race_fences *fences; /* per group and lane */
 	size_t fence_count;
 	uint32_t lanes;                 /* of a group */
 	uint64_t undefined;             /* what memory holds that nobody wrote */
-	uint64_t budget;                /* instructions that may still run */
+	uint64_t budget, until;         /* instructions that may still run; another group has its turn when so many are left */
 	struct race_counting *counting; /* NULL: nothing is counted */
 	char *finding;                  /* the first race, in words */
 	char *doubt;                    /* the first read of such memory, in words */
 };
 
-/* Runs until the next barrier or wave operation, the end, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not
+/* Runs until the next barrier or wave operation, the end, the turn of another group, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not
  * know. */
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e);
 /* Orders two lanes by where they are: first by the turns of the loops that both are in, then by the text. 0: the same place. */
 int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b);
-/* Runs n lanes, which are a wave, until each is at a barrier or at its end. */
+/* Runs n lanes, which are a wave, until each is at a barrier or at its end, or until another group has its turn. */
 int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n, struct err *e);
 
 /* --- values ------------------------------------------------------------------------------------------------------- */
@@ -168,6 +188,21 @@ void hlsl_race_count_access(struct race_group *g, const struct race_lane *lane, 
 			    bool shared, bool store);
 /* What 32 lanes did at one instruction in one turn is one request: counts those since the last call. */
 void hlsl_race_count_requests(struct race_group *g);
+
+/* --- what groups have seen of each other ------------------------------------------------------------------------ */
+/* For a launch of so many groups. */
+void hlsl_race_clocks_make(struct race_group *g, uint64_t groups);
+/* A lane passes a barrier of device memory. */
+void hlsl_race_fence(struct race_group *g, const struct race_lane *lane);
+uint32_t hlsl_race_fences(const struct race_group *g, const struct race_lane *lane);
+/* The group sees what those did that updated this place, before they did. */
+void hlsl_race_acquire(struct race_group *g, const struct race_memory *mem, uint64_t at);
+/* Those that update or read this place after it see what the group has done. */
+void hlsl_race_release(struct race_group *g, const struct race_memory *mem, uint64_t at);
+/* Has this group seen what that one did then? */
+bool hlsl_race_published(const struct race_group *g, uint32_t group, uint32_t when);
+/* Was there a barrier of device memory behind a write of another group, before that group published it? */
+bool hlsl_race_fenced(const struct race_group *g, const struct race_touch *t);
 
 /* --- memory ------------------------------------------------------------------------------------------------------- */
 /* Moves a value of type t between a lane's slots and what a pointer points to. */

@@ -1,9 +1,10 @@
 /* race_memory: loads, stores and atomics of an interpreted lane, and the shadow that finds races. race_lane.c calls it.
  *
  * Two lanes of one group conflict when they touch one place with no barrier between them and one of them writes. Two groups of one
- * launch have no order, with one exception: the first published its work by an atomic operation on a buffer, and the second made
- * one before it looked. Single-pass scans and "the last group adds up" do that. What was written before becomes visible by a
- * barrier of device memory between the write and the update. Writing what is there already is no conflict. */
+ * launch have no order, with one exception: the first published its work by an atomic operation on a place of a buffer, and the
+ * second updated or read that place before it looked (race_clock.c). Single-pass scans and "the last group adds up" do that. What
+ * was written before becomes visible by a barrier of device memory between the write and the update. Writing what is there already
+ * is no conflict. */
 #include "backends/hlsl/race_lane.h"
 
 #include <stdlib.h>
@@ -25,32 +26,19 @@ static const char *name_of(const struct race_group *g, uint64_t variable)
 
 /* --- the shadow --------------------------------------------------------------------------------------------------- */
 
-/* Has this group seen what that one did in this epoch? */
-static bool published(const struct race_group *g, uint32_t group, uint32_t epoch)
-{
-	return g->acquired && g->released[group] >= epoch;
-}
-
-/* Has the lane of a group that has ended passed a barrier of device memory since it wrote? */
-static bool fenced(const struct race_group *g, const struct race_touch *t)
-{
-	size_t at = (size_t)(t->group - 1) * g->lanes + t->lane;
-	return at < g->fence_count && g->fences[at] > t->fences;
-}
-
 static void found(struct race_group *g, const struct race_lane *lane, enum race_kind kind, const struct race_touch *by,
 		  enum race_kind then, const struct place *p)
 {
 	static const char *const does[] = { "reads", "overwrites", "updates" }, *const did[] = { "read", "written", "updated" };
-	bool here = by->epoch == g->epoch;
-	uint32_t other = by->group == g->number ? by->other : by->group;
+	bool here = by->epoch == g->me->epoch;
+	uint32_t other = by->group == g->me->number ? by->other : by->group;
 	char *who = !here                      ? mem_fmt("group %u has", other - 1)
 		    : by->lane == RACE_SEVERAL ? mem_str("others have")
 					       : mem_fmt("thread %u has", by->lane);
 
-	bool unfenced = !here && by->group != g->number && published(g, by->group, by->epoch);
+	bool unfenced = !here && by->group != g->me->number && hlsl_race_published(g, by->group, by->when);
 	g->finding = mem_fmt("race in %s %s: thread %u of group %u %s element %llu, which %s %s%s", p->memory, p->name, lane->index,
-			     g->number - 1, does[kind], (unsigned long long)p->element, who, did[then],
+			     g->me->number - 1, does[kind], (unsigned long long)p->element, who, did[then],
 			     here       ? ", with no barrier between them"
 			     : unfenced ? ", with no DeviceMemoryBarrier() behind the write"
 					: " in the same launch, and groups run in any order");
@@ -62,10 +50,10 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 {
 	for (int k = 0; k < RACE_KINDS && g->finding == NULL; k++) {
 		const struct race_touch *t = &s->by[k];
-		bool foreign = !p->shared && t->epoch && t->group != g->number &&
-			       !(published(g, t->group, t->epoch) && (k != RACE_WRITE || fenced(g, t)));
-		foreign |= !p->shared && t->other && !published(g, t->other, 1);
-		if ((t->epoch == g->epoch && t->lane != lane->index) || foreign)
+		bool foreign = !p->shared && t->epoch && t->group != g->me->number &&
+			       !(hlsl_race_published(g, t->group, t->when) && (k != RACE_WRITE || hlsl_race_fenced(g, t)));
+		foreign |= !p->shared && t->other && !hlsl_race_published(g, t->other, t->other_when);
+		if ((t->epoch == g->me->epoch && t->lane != lane->index) || foreign)
 			/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
 			if (kind == RACE_WRITE ? !same
 					       : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
@@ -73,13 +61,16 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 				found(g, lane, kind, t, (enum race_kind)k, p);
 	}
 	struct race_touch *t = &s->by[kind];
-	bool several = t->epoch == g->epoch && t->lane != lane->index && kind != RACE_WRITE;
-	uint32_t other = t->epoch && t->group != g->number ? t->group : t->other;
-	*t = (struct race_touch){ .epoch = g->epoch,
+	bool several = t->epoch == g->me->epoch && t->lane != lane->index && kind != RACE_WRITE;
+	bool another = t->epoch && t->group != g->me->number;
+	uint32_t other = another ? t->group : t->other, other_when = another ? t->when : t->other_when;
+	*t = (struct race_touch){ .epoch = g->me->epoch,
 				  .lane = several ? RACE_SEVERAL : lane->index,
-				  .group = g->number,
-				  .fences = lane->fences,
-				  .other = kind == RACE_WRITE ? 0 : other }; /* who wrote the same before is forgotten */
+				  .group = g->me->number,
+				  .when = g->now,
+				  .fences = p->shared ? 0 : hlsl_race_fences(g, lane),
+				  .other = kind == RACE_WRITE ? 0 : other, /* who wrote the same before is forgotten */
+				  .other_when = other_when };
 }
 
 uint64_t hlsl_race_undefined(const struct race_group *g, const struct spirv_type *t)
@@ -99,12 +90,12 @@ static bool is_told(struct race_group *g)
 static void touch_shared(struct race_group *g, const struct race_lane *lane, uint64_t variable, uint64_t at, enum race_kind kind,
 			 bool same)
 {
-	struct race_shadow *s = &g->shadow[g->m->ids[variable].place + at];
+	struct race_shadow *s = &g->me->shadow[g->m->ids[variable].place + at];
 	struct place p = { "groupshared", name_of(g, variable), at, true };
-	bool written = s->by[RACE_WRITE].group == g->number || s->by[RACE_ATOMIC].group == g->number;
+	bool written = s->by[RACE_WRITE].group == g->me->number || s->by[RACE_ATOMIC].group == g->me->number;
 	if (kind != RACE_WRITE && !written && g->doubt == NULL)
 		g->doubt = mem_fmt("thread %u of group %u reads element %llu of groupshared %s, which no thread has written",
-				   lane->index, g->number - 1, (unsigned long long)at, p.name);
+				   lane->index, g->me->number - 1, (unsigned long long)at, p.name);
 	touch(g, lane, s, kind, same, &p);
 }
 
@@ -119,10 +110,10 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 	bool store = kind == RACE_WRITE, inside = at + bytes <= mem->len && at + bytes >= at;
 	uint64_t old = 0;
 	if (!inside && store && g->finding == NULL && is_told(g))
-		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index, g->number - 1,
+		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index, g->me->number - 1,
 				     mem->name, (long long)at);
 	if (!inside && !store && g->doubt == NULL && is_told(g))
-		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->number - 1,
+		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->me->number - 1,
 				   mem->name, (long long)at);
 	if (!inside) {
 		*slot = store ? *slot : hlsl_race_undefined(g, t);
@@ -133,6 +124,8 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 	memcpy(&old, mem->bytes + at, bytes); /* little-endian, like every host that peakd runs on */
 	for (uint64_t u = at / g->m->unit; mem->shadow && u * g->m->unit < at + bytes; u++)
 		touch(g, lane, &mem->shadow[u], kind, store && memcmp(&old, slot, bytes) == 0, &p);
+	if (kind == RACE_READ && mem->shadow && mem->shadow[at / g->m->unit].by[RACE_ATOMIC].epoch)
+		hlsl_race_acquire(g, mem, at); /* a look at a flag */
 	if (store)
 		memcpy(mem->bytes + at, slot, bytes);
 	else
@@ -165,7 +158,7 @@ static uint64_t *inside(const struct race_group *g, const struct race_lane *lane
 			uint32_t slots)
 {
 	const struct spirv_type *p = race_type_of(g, x->type), *whole = race_type_of(g, p->element);
-	uint64_t *memory = p->storage == SPIRV_STORAGE_WORKGROUP ? g->shared : lane->slots;
+	uint64_t *memory = p->storage == SPIRV_STORAGE_WORKGROUP ? g->me->shared : lane->slots;
 	return at <= whole->slots && slots <= whole->slots - at ? memory + x->place + at : NULL;
 }
 
@@ -217,6 +210,14 @@ static uint64_t updated(uint32_t op, const struct spirv_type *t, uint64_t old, u
 	return operand;
 }
 
+/* Another group has its turn, before an operation and once more behind it. */
+static void stop(struct race_group *g, struct race_lane *lane)
+{
+	lane->had_turn = !lane->had_turn;
+	g->until = g->budget;
+	g->me->stops++;
+}
+
 int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
 {
 	uint32_t pointer_at = op == 228 ? 1 : 3, value_at = op == 228 ? 4 : op == 230 ? 7 : 6;
@@ -234,11 +235,16 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;
+	if (buffer && g->turns && !lane->had_turn) {
+		stop(g, lane);
+		lane->at = lane->now;
+		return 0;
+	}
 	g->atomics = true;
 	if (buffer) {
 		buffer_scalar(g, lane, mem, t, p[1], &old, RACE_ATOMIC);
-		g->acquired = true;
-		g->released[g->number] = g->epoch;
+		hlsl_race_acquire(g, mem, p[1]);
+		hlsl_race_release(g, mem, p[1]);
 	} else {
 		old = *at;
 		if (race_type_of(g, x->type)->storage == SPIRV_STORAGE_WORKGROUP)
@@ -253,5 +259,7 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 	}
 	if (op != 228)
 		*race_value(g, lane, w[2]) = old;
+	if (buffer && g->turns)
+		stop(g, lane);
 	return 0;
 }

@@ -105,7 +105,7 @@ static void exchange(const struct wave *x, struct race_lane *lane)
 	}
 	if (g->doubt == NULL)
 		g->doubt = mem_fmt("thread %u of group %u asks lane %lld of its wave, which is not active, for a value",
-				   lane->index, g->number - 1, (long long)from);
+				   lane->index, g->me->number - 1, (long long)from);
 	for (uint32_t i = 0; i < t->slots; i++)
 		to[i] = hlsl_race_undefined(g, one);
 }
@@ -223,11 +223,11 @@ int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n
 {
 	bool any = true;
 	int rc = 0;
-	while (rc == 0 && any && g->finding == NULL && g->budget > 0) {
+	while (rc == 0 && any && g->finding == NULL && g->budget > g->until) {
 		for (uint32_t i = 0; rc == 0 && i < n; i++)
 			if (lanes[i].state == RACE_RUNS)
 				rc = hlsl_race_lane_run(g, &lanes[i], e);
-		if (rc == 0)
+		if (rc == 0 && g->budget > g->until)
 			rc = meet(g, lanes, n, &any, e);
 	}
 	return rc;

@@ -298,16 +298,18 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 {
 	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE,          PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_HUGE,
 						   PLAN_FAINT,    PLAN_INFINITE_ROWS, PLAN_CHAINS,      PLAN_FEW };
-	enum { ORDERED = 4 }; /* the first ones: whether the order of groups shows is asked on them */
+	enum { ORDERED = 4, /* the first ones: whether the order of groups shows is asked on them */
+	       ENDS = 6 };  /* then so many draws of integers at the ends of their range, such as carries that run far */
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
 	unsigned n = 0;
 	char *finding = NULL;
 	int rc = 0;
 	(void)c;
-	for (size_t i = 0; i < MEM_COUNT(values) && rc == 0 && finding == NULL && *ret_unfit == NULL; i++) {
-		struct wire_races asked = { .seed = r->q->seed, .values = values[i] };
+	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL; i++) {
+		bool ends = i >= MEM_COUNT(values);
+		struct wire_races asked = { .seed = r->q->seed + ends * i, .values = ends ? PLAN_MIXED_ENDS : values[i] };
 		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
-		if (round_inputs(r->trial.variant->plan, values[i]).any)
+		if (round_inputs(r->trial.variant->plan, asked.values).any)
 			rc = interpret(r, &asked, ret_unfit, &finding, e);
 	}
 	if (rc == 0 && finding == NULL && *ret_unfit == NULL)

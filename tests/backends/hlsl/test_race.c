@@ -258,7 +258,7 @@ int main(void)
 	/* 2^32 scalars: a count that wraps to 0 must not pass for a small one. The optimiser keeps structs so wide
 	 * whole. */
 	none("a loop of compare and exchange whose first read is plain",
-	     KERNEL("", "uint old = C_uint[0], seen; for (uint k = 0; k < 100; k++) { InterlockedCompareExchange(C_uint[0], old, "
+	     KERNEL("", "uint old = C_uint[0], seen; for (uint k = 0; k < 1000; k++) { InterlockedCompareExchange(C_uint[0], old, "
 			"old + 1, seen); "
 			"if (seen == old) break; old = seen; }"));
 	none("a choice that loads both sides",
