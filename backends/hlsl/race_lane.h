@@ -134,8 +134,8 @@ struct race_group {
 	char *doubt;                    /* the first read of such memory, in words */
 };
 
-/* Runs until the next barrier or wave operation, the end, the turn of another group, a finding or the budget's end. -ERR_UNSUPPORTED for what it does not
- * know. */
+/* Runs until the next barrier or wave operation, the end, the turn of another group, a finding or the budget's end.
+ * -ERR_UNSUPPORTED for what it does not know. */
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e);
 /* Orders two lanes by where they are: first by the turns of the loops that both are in, then by the text. 0: the same place. */
 int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b);

@@ -223,12 +223,51 @@ static void test_buffers(void)
 	race("the views of a buffer are one", KERNEL("", "C[me] = me; C_uint[me ^ 1] = 7;"), "race in buffer C");
 }
 
+/* 15 groups, of which the first threads act. */
+#define FIRSTS(body) KERNEL("", "uint at = id.y / BY * 3 + id.x / BX, old; if (me == 0) { " body " }")
+#define FENCE "DeviceMemoryBarrier(); "
+#define LOCK "do InterlockedCompareExchange(C_uint[0], ~0u, 1u, old); while (old != ~0u); " FENCE
+#define UNLOCK "InterlockedExchange(C_uint[0], ~0u, old); "
+#define PASS_ON(wait) \
+	FIRSTS("uint seen = 0; if (at > 0) { " wait FENCE "C_uint[100 + at] = C_uint[99 + at] + C_uint[100] + seen; } " \
+	       "else C_uint[100] = 3; " FENCE "InterlockedExchange(C_uint[at], 7u, old);")
+#define LAST(count, publish) \
+	FIRSTS("uint place; " count "C_uint[20 + at] = at; " FENCE publish \
+	       "if (place % 64 == 13) { uint sum = 0; for (uint k = 0; k < 15; k++) sum += C_uint[20 + k]; C_uint[3] = sum; }")
+
+static void test_turns(void)
+{
+	none("a lock around a plain sum", FIRSTS(LOCK "C_uint[1] = C_uint[1] + at; " FENCE UNLOCK));
+	race("a lock that is given back before the sum is visible", FIRSTS(LOCK "C_uint[1] = C_uint[1] + at; " UNLOCK),
+	     "with no DeviceMemoryBarrier() behind the write");
+	race("a barrier behind it is too late", FIRSTS(LOCK "C_uint[1] = C_uint[1] + at; " UNLOCK FENCE),
+	     "with no DeviceMemoryBarrier() behind the write");
+	race("two locks", FIRSTS("do InterlockedCompareExchange(C_uint[8 + at % 2], ~0u, 1u, old); while (old != ~0u); " FENCE
+				 "C_uint[1] = C_uint[1] + at; " FENCE "InterlockedExchange(C_uint[8 + at % 2], ~0u, old);"),
+	     "which group 0 has");
+	race("an exchange for a sum with what was there before",
+	     FIRSTS("InterlockedExchange(C_uint[1], C_uint[1] + at, old);"), "depends on when groups have their turns");
+	race("a compare and exchange that nobody repeats",
+	     FIRSTS("InterlockedCompareExchange(C_uint[1], C_uint[1], C_uint[1] + at, old);"),
+	     "depends on when groups have their turns");
+	none("groups that wait for the one before them, by looking", PASS_ON("do seen = C_uint[at - 1]; while (seen != 7u); "));
+	none("and by atomic operations", PASS_ON("do InterlockedOr(C_uint[at - 1], 0u, seen); while (seen != 7u); "));
+	race("but not for long", PASS_ON("for (uint k = 0; k < 5000 && seen != 7u; k++) seen = C_uint[at - 1]; "), "C");
+	race("for another one", PASS_ON("do seen = C_uint[at - 1]; while (seen == 1u); "), "which group 0 has written");
+	none("the last one adds up", LAST("", "InterlockedAdd(C_uint[0], 1u, place); "));
+	race("all count before they are there",
+	     LAST("InterlockedAdd(C_uint[0], 1u, place); ", "InterlockedAdd(C_uint[0], 64u, old); "), "race in buffer C");
+	race("in another place", LAST("InterlockedAdd(C_uint[0], 1u, place); ", "InterlockedAdd(C_uint[1], 1u, old); "),
+	     "groups run in any order");
+}
+
 int main(void)
 {
 	test_strange_words();
 	test_waves();
 	test_unwritten();
 	test_buffers();
+	test_turns();
 	none("both barriers", TILED(BARRIER, BARRIER));
 	race("without the first barrier", TILED("", BARRIER), "race in groupshared a_tile");
 	race("without the second barrier", TILED(BARRIER, ""), "race in groupshared a_tile");
