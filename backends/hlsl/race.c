@@ -53,7 +53,6 @@ struct run {
 	bool backwards; /* the last group and the last wave come first */
 	uint64_t turns; /* groups take turns, as this number draws them; 0: one follows the other */
 	bool atomics;   /* some were executed: results may depend on the order */
-	bool meets;     /* some of them on buffers */
 	bool lenient;   /* struct race_group */
 	bool early;     /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
@@ -217,6 +216,7 @@ static void begin(struct launch *x, struct race_begun *me, uint64_t k)
 	me->epoch = ++g->epochs;
 	me->number = ++x->groups;
 	me->stops = 0;
+	me->again = false;
 	memset(me->seen, 0, g->clock_width * sizeof *me->seen);
 	for (uint32_t n = 0; n < x->m.group_slots; n++)
 		me->shared[n] = g->undefined;
@@ -227,6 +227,18 @@ static void begin(struct launch *x, struct race_begun *me, uint64_t k)
 		set_builtins(x, slots, at, n);
 		*MEM_PUSH(g->fences, g->fence_count) = (struct race_fences){ 0 };
 	}
+}
+
+/* Lanes that have stopped go on, once all that run have stopped. True: there are some. */
+static bool wake(const struct launch *x)
+{
+	bool any = false;
+	for (uint32_t i = 0; i < x->lane_count; i++) {
+		struct race_lane *lane = &x->group.me->lanes[i];
+		any |= lane->state == RACE_STOPPED;
+		lane->state = lane->state == RACE_STOPPED ? RACE_RUNS : lane->state;
+	}
+	return any;
 }
 
 /* A group runs to its end, or until another one has its turn. */
@@ -245,7 +257,7 @@ static int run_group(struct launch *x, struct race_begun *me, struct err *e)
 		}
 		if (g->budget && g->budget <= g->until && !g->finding)
 			return rc;
-	} while (rc == 0 && meet(x));
+	} while (rc == 0 && ((g->turns && wake(x)) || meet(x)));
 	me->runs = false;
 	return rc;
 }
@@ -257,12 +269,13 @@ static uint64_t drawn(uint64_t seed, uint64_t i)
 }
 
 /* Groups take turns, at speeds that change. One of them waits at an atomic operation until the others have ended, or have spent
- * half of the instructions: a busy device may do that, too. */
+ * half of the instructions: a busy device may do that, too. It waits at one of the first ones, or between two on one place. */
 static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, struct err *e)
 {
 	struct race_group *g = &x->group;
 	const uint64_t seed = x->run->turns, half = g->budget / 2;
 	const uint32_t late = (uint32_t)(drawn(seed, 0) % x->begun_count), stop = 1 + seed % STOPS;
+	const bool between = drawn(seed, 1) & 1;
 	uint32_t others = x->begun_count;
 	int rc = 0;
 	for (uint64_t round = 0, k = 0, alive = others; alive; round++, others = (uint32_t)alive - 1) {
@@ -273,7 +286,7 @@ static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, str
 				begin(x, me, k++);
 			if (!me->runs)
 				continue;
-			bool waits = i == late && me->stops == stop && others && g->budget > half;
+			bool waits = i == late && (me->stops == stop || (between && me->again)) && others && g->budget > half;
 			uint64_t speed = drawn(seed + i, 1 + round / TURNS_ALIKE) % SPEEDS;
 			if (!waits && round % (UINT64_C(1) << speed) == 0)
 				rc = run_group(x, me, e);
@@ -416,7 +429,6 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	run->early |= x.group.budget == 0 && whole < (groups < 2 ? groups : 2);
 	run->groups += x.groups;
 	run->atomics |= x.group.atomics;
-	run->meets |= x.group.now > 1;
 	if (rc == 0 && x.group.finding)
 		run->finding = mem_fmt("kernel %s: %s", l->kernel, x.group.finding);
 	if (run->doubt == NULL && x.group.doubt)
@@ -484,7 +496,7 @@ static void run_fini(struct run *r)
 	free(r->doubt);
 }
 
-/* Groups that meet in atomic operations take turns: on declared values four times. */
+/* Groups, and lanes, that meet in atomic operations take turns: on declared values four times. */
 static int check_turns(const struct run *first, const struct wire_races *asked, const struct fill_choice *choice, uint64_t budget,
 		       char **ret_finding, struct err *e)
 {
@@ -503,8 +515,8 @@ static int check_turns(const struct run *first, const struct wire_races *asked, 
 		if (rc == 0 && r.finding)
 			*ret_finding = mem_str(r.finding);
 		else if (output)
-			*ret_finding = mem_fmt("the output %s depends on when groups have their turns at atomic operations",
-					       output);
+			*ret_finding = mem_fmt(
+				"the output %s depends on the turns that groups and threads take at atomic operations", output);
 		run_fini(&r);
 	}
 	return rc;
@@ -551,7 +563,7 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 		if (output)
 			*ret_finding = mem_fmt("the output %s depends on the order in which groups and waves run", output);
 	}
-	if (rc == 0 && *ret_finding == NULL && runs[0].meets && !runs[0].ended)
+	if (rc == 0 && *ret_finding == NULL && runs[0].atomics && !runs[0].ended)
 		rc = check_turns(&runs[0], asked, &choice, budget, ret_finding, e);
 	if (rc == 0 && *ret_finding == NULL && runs[0].early)
 		rc = err_set(e, ERR_UNSUPPORTED,

@@ -92,8 +92,8 @@ struct race_lane {
 	struct race_loop loops[RACE_LOOPS];
 	uint32_t depth, loop_count, index;
 	uint32_t now;  /* the instruction that is executed */
-	bool had_turn; /* the other groups had a turn before this atomic operation */
-	enum { RACE_RUNS, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
+	bool had_turn; /* the others had a turn before this atomic operation */
+	enum { RACE_RUNS, RACE_STOPPED, RACE_AT_WAVE, RACE_AT_BARRIER, RACE_DONE } state;
 };
 
 /* Barriers of device memory that a lane has passed, and when the last one was. */
@@ -108,7 +108,8 @@ struct race_begun {
 	struct race_shadow *shadow; /* of shared memory */
 	uint32_t *seen;             /* per group: until when it knows what that group did */
 	uint32_t number, epoch;     /* from 1 in each launch; struct race_group's `epochs` */
-	uint32_t stops;             /* before and behind atomic operations */
+	uint32_t stops;             /* before and behind atomic operations on buffers */
+	bool again;                 /* stops before one on a place that it has touched before */
 	bool runs;                  /* has not ended */
 };
 
@@ -120,7 +121,7 @@ struct race_group {
 	uint32_t wave;              /* lanes of a wave */
 	bool lenient;               /* integers may be no indices: an access outside ends the run, and is no finding */
 	bool atomics;               /* some were executed, by any group */
-	bool turns;                 /* groups take turns: a lane stops before and behind atomic operations on buffers */
+	bool turns;                 /* lanes stop before and behind atomic operations for others, on buffers for other groups */
 	uint32_t now;               /* counts atomic operations on buffers; begins with 1 */
 	uint32_t *clocks;           /* per place that such operations update: what those saw that did so, as `seen` */
 	uint32_t clock_width;       /* numbers of each; groups beyond share them, and then they count as having seen more */
@@ -139,7 +140,7 @@ struct race_group {
 int hlsl_race_lane_run(struct race_group *g, struct race_lane *lane, struct err *e);
 /* Orders two lanes by where they are: first by the turns of the loops that both are in, then by the text. 0: the same place. */
 int hlsl_race_lane_order(const struct race_lane *a, const struct race_lane *b);
-/* Runs n lanes, which are a wave, until each is at a barrier or at its end, or until another group has its turn. */
+/* Runs n lanes, which are a wave, until each is at a barrier or at its end, one has stopped, or another group has its turn. */
 int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n, struct err *e);
 
 /* --- values ------------------------------------------------------------------------------------------------------- */

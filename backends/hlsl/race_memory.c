@@ -210,12 +210,18 @@ static uint64_t updated(uint32_t op, const struct spirv_type *t, uint64_t old, u
 	return operand;
 }
 
-/* Another group has its turn, before an operation and once more behind it. */
-static void stop(struct race_group *g, struct race_lane *lane)
+/* Others have their turn, before an operation and once more behind it: lanes of the group, and where it is on a buffer groups. */
+static void stop(struct race_group *g, struct race_lane *lane, const struct race_memory *buffer, uint64_t at)
 {
+	const struct race_shadow *s = buffer && buffer->shadow ? &buffer->shadow[at / g->m->unit] : NULL;
+	uint32_t me = g->me->number;
 	lane->had_turn = !lane->had_turn;
+	lane->state = RACE_STOPPED;
+	if (!buffer)
+		return;
 	g->until = g->budget;
 	g->me->stops++;
+	g->me->again = lane->had_turn && s && (s->by[RACE_READ].group == me || s->by[RACE_ATOMIC].group == me);
 }
 
 int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, const uint32_t *w, uint32_t n, struct err *e)
@@ -235,8 +241,8 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 		g->finding = mem_fmt("thread %u updates memory outside of %s", lane->index, name_of(g, p[0]));
 	if (!there)
 		return 0;
-	if (buffer && g->turns && !lane->had_turn) {
-		stop(g, lane);
+	if (g->turns && !lane->had_turn) {
+		stop(g, lane, buffer ? mem : NULL, p[1]);
 		lane->at = lane->now;
 		return 0;
 	}
@@ -259,7 +265,7 @@ int hlsl_race_atomic(struct race_group *g, struct race_lane *lane, uint32_t op, 
 	}
 	if (op != 228)
 		*race_value(g, lane, w[2]) = old;
-	if (buffer && g->turns)
-		stop(g, lane);
+	if (g->turns)
+		stop(g, lane, buffer ? mem : NULL, p[1]);
 	return 0;
 }

@@ -221,13 +221,15 @@ static int meet(struct race_group *g, struct race_lane *lanes, uint32_t n, bool 
 
 int hlsl_race_wave_run(struct race_group *g, struct race_lane *lanes, uint32_t n, struct err *e)
 {
-	bool any = true;
+	bool any = true, stopped = false;
 	int rc = 0;
-	while (rc == 0 && any && g->finding == NULL && g->budget > g->until) {
+	while (rc == 0 && any && !stopped && g->finding == NULL && g->budget > g->until) {
 		for (uint32_t i = 0; rc == 0 && i < n; i++)
 			if (lanes[i].state == RACE_RUNS)
 				rc = hlsl_race_lane_run(g, &lanes[i], e);
-		if (rc == 0 && g->budget > g->until)
+		for (uint32_t i = 0; i < n; i++)
+			stopped |= lanes[i].state == RACE_STOPPED;
+		if (rc == 0 && !stopped && g->budget > g->until)
 			rc = meet(g, lanes, n, &any, e);
 	}
 	return rc;

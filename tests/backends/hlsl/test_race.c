@@ -246,10 +246,23 @@ static void test_turns(void)
 				 "C_uint[1] = C_uint[1] + at; " FENCE "InterlockedExchange(C_uint[8 + at % 2], ~0u, old);"),
 	     "which group 0 has");
 	race("an exchange for a sum with what was there before",
-	     FIRSTS("InterlockedExchange(C_uint[1], C_uint[1] + at, old);"), "depends on when groups have their turns");
+	     FIRSTS("InterlockedExchange(C_uint[1], C_uint[1] + at, old);"), "depends on the turns");
 	race("a compare and exchange that nobody repeats",
 	     FIRSTS("InterlockedCompareExchange(C_uint[1], C_uint[1], C_uint[1] + at, old);"),
-	     "depends on when groups have their turns");
+	     "depends on the turns");
+	race("the same in shared memory",
+	     KERNEL("groupshared uint f;\n",
+		    "f = 0; " BARRIER " uint old; InterlockedExchange(f, f + me, old); " BARRIER " C[me] = f;"),
+	     "depends on the turns");
+	none("a loop of compare and exchange in shared memory",
+	     KERNEL("groupshared uint f;\n",
+		    "f = 0; " BARRIER " uint old = f, seen; for (;;) { InterlockedCompareExchange(f, old, old + me, seen); "
+		    "if (seen == old) break; old = seen; } " BARRIER " C[me] = f;"));
+	race("an update that is lost behind many others",
+	     FIRSTS("for (uint k = 0; k < 20; k++) InterlockedAdd(C_uint[8 + k % 2], 1u, old); "
+		    "for (uint j = 0; j < 100 * at * at; j++) old = old * old + 1; "
+		    "InterlockedExchange(C_uint[1], C_uint[1] + at + (old == 7), old);"),
+	     "depends on the turns");
 	none("groups that wait for the one before them, by looking", PASS_ON("do seen = C_uint[at - 1]; while (seen != 7u); "));
 	none("and by atomic operations", PASS_ON("do InterlockedOr(C_uint[at - 1], 0u, seen); while (seen != 7u); "));
 	race("but not for long", PASS_ON("for (uint k = 0; k < 5000 && seen != 7u; k++) seen = C_uint[at - 1]; "), "C");
