@@ -15,11 +15,11 @@ enum {
 	PUSH_MAX = 256,
 	POISON = 0xFF,
 	LANES_MAX = 4096,
-	BEGUN_MAX = 64,         /* groups that take turns */
-	TURN = 2000,            /* instructions: for loops that wait without atomic operations */
-	TURNS_ALIKE = 64,       /* rounds after which every group gets another speed */
-	SPEEDS = 5,             /* a turn in each round, in every other one, in every fourth … */
-	STOPS = 4,              /* the first operations before and behind which one group waits for the others */
+	BEGUN_MAX = 64,   /* groups that take turns */
+	TURN = 2000,      /* instructions: for loops that wait without atomic operations */
+	TURNS_ALIKE = 64, /* rounds after which every group gets another speed */
+	SPEEDS = 5,       /* a turn in each round, in every other one, in every fourth … */
+	STOPS = 4,        /* places before and behind a group's first two operations, at one of which it waits for the others */
 	BUILTIN_GROUPS = 24,
 	BUILTIN_GROUP = 26,
 	BUILTIN_LOCAL = 27,
@@ -30,13 +30,13 @@ enum {
 	BUILTIN_WAVE = 40,
 	BUILTIN_WAVE_INDEX = 41,
 };
-#define BUDGET UINT64_C(8000000)       /* instructions of a launch */
-#define BUDGET_ALL UINT64_C(24000000)  /* of a plan */
-#define BUDGET_OTHER UINT64_C(2000000) /* of a plan on other values than the declared ones: they are to reach other branches */
-#define ROUNDS_MOST 0x1p-8             /* of the largest element: what another order of a sum changes, at most */
+#define BUDGET UINT64_C(8000000)        /* instructions of a launch */
+#define BUDGET_ALL UINT64_C(24000000)   /* of a plan */
+#define BUDGET_OTHER UINT64_C(2000000)  /* of a plan on other values than the declared ones: they are to reach other branches */
+#define ROUNDS_MOST 0x1p-8              /* of the largest element: what another order of a sum changes, at most */
 #define BEGUN_BYTES ((uint64_t)1 << 26) /* of the lanes of groups that take turns */
-#define MEMORY_MAX ((uint64_t)1 << 29) /* bytes of all lanes, and of all buffers */
-#define SHADOW_MAX ((uint64_t)1 << 26) /* bytes of a buffer that is watched for races */
+#define MEMORY_MAX ((uint64_t)1 << 29)  /* bytes of all lanes, and of all buffers */
+#define SHADOW_MAX ((uint64_t)1 << 26)  /* bytes of a buffer that is watched for races */
 
 /* What memory holds that nobody wrote: large numbers of either sign, so that neither max() nor min() hides both, and zero, which
  * devices give most often. */
@@ -269,7 +269,8 @@ static uint64_t drawn(uint64_t seed, uint64_t i)
 }
 
 /* Groups take turns, at speeds that change. One of them waits at an atomic operation until the others have ended, or have spent
- * half of the instructions: a busy device may do that, too. It waits at one of the first ones, or between two on one place. */
+ * half of the instructions: a busy device may do that, too. It waits at one of the first ones, or between a read or an update and
+ * the next update of one place. */
 static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, struct err *e)
 {
 	struct race_group *g = &x->group;

@@ -113,8 +113,8 @@ static void buffer_scalar(struct race_group *g, const struct race_lane *lane, co
 		g->finding = mem_fmt("thread %u of group %u writes outside of buffer %s, at byte %lld", lane->index,
 				     g->me->number - 1, mem->name, (long long)at);
 	if (!inside && !store && g->doubt == NULL && is_told(g))
-		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index,
-				   g->me->number - 1, mem->name, (long long)at);
+		g->doubt = mem_fmt("thread %u of group %u reads outside of buffer %s, at byte %lld", lane->index, g->me->number - 1,
+				   mem->name, (long long)at);
 	if (!inside) {
 		*slot = store ? *slot : hlsl_race_undefined(g, t);
 		if (!store && at < mem->len) /* the last word of an array of bytes */

@@ -298,8 +298,10 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 {
 	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE,          PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_HUGE,
 						   PLAN_FAINT,    PLAN_INFINITE_ROWS, PLAN_CHAINS,      PLAN_FEW };
-	enum { ORDERED = 4, /* the first ones: whether the order of groups shows is asked on them */
-	       ENDS = 6 };  /* then so many draws of integers at the ends of their range, such as carries that run far */
+	enum {
+		ORDERED = 4, /* the first ones: whether the order of groups shows is asked on them */
+		ENDS = 6,    /* then so many draws of integers at the ends of their range: carries that run far */
+	};
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
 	unsigned n = 0;
 	char *finding = NULL;

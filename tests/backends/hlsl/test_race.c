@@ -247,6 +247,8 @@ static void test_turns(void)
 	     "which group 0 has");
 	race("an exchange for a sum with what was there before",
 	     FIRSTS("InterlockedExchange(C_uint[1], C_uint[1] + at, old);"), "depends on the turns");
+	race("an exchange for a sum with what an atomic operation read",
+	     FIRSTS("InterlockedOr(C_uint[1], 0u, old); InterlockedExchange(C_uint[1], old + at, old);"), "depends on the turns");
 	race("a compare and exchange that nobody repeats",
 	     FIRSTS("InterlockedCompareExchange(C_uint[1], C_uint[1], C_uint[1] + at, old);"),
 	     "depends on the turns");
