@@ -276,6 +276,30 @@ static void test_turns(void)
 	     "groups run in any order");
 }
 
+/* What single-pass kernels do, all of it honest. */
+static void test_passed_on(void)
+{
+	none("looking back over sums of one group and of all so far",
+	     FIRSTS("C_uint[40 + at] = at + 1; " FENCE "InterlockedExchange(C_uint[at], 1u, old); uint sum = 0, j = at; "
+		    "while (j > 0) { InterlockedOr(C_uint[j - 1], 0u, old); if (old == ~0u) continue; " FENCE
+		    "if (old == 2u) { sum += C_uint[60 + j - 1]; break; } sum += C_uint[40 + j - 1]; j--; } "
+		    "C_uint[60 + at] = sum + at + 1; " FENCE "InterlockedExchange(C_uint[at], 2u, old);"));
+	none("the last group clears the counter", FIRSTS("InterlockedAdd(C_uint[0], 1u, old); if (old == 13u) C_uint[0] = ~0u;"));
+	none("groups take work from a queue",
+	     FIRSTS("uint item; InterlockedAdd(C_uint[0], 1u, item); "
+		    "while (item + 1 < 40) { C_uint[21 + item] = item * 3; InterlockedAdd(C_uint[0], 1u, item); }"));
+	none("the second one to come goes up in a tree",
+	     FIRSTS("uint node = at + 14; C_uint[40 + node] = at; "
+		    "while (node > 0) { uint up = (node - 1) / 2; " FENCE "InterlockedAdd(C_uint[up], 1u, old); "
+		    "if (old == ~0u) break; " FENCE
+		    "C_uint[40 + up] = C_uint[41 + 2 * up] + C_uint[42 + 2 * up]; node = up; }"));
+	race("it needs the barrier behind its sum",
+	     FIRSTS("uint node = at + 14; C_uint[40 + node] = at; " FENCE
+		    "while (node > 0) { uint up = (node - 1) / 2; InterlockedAdd(C_uint[up], 1u, old); if (old == ~0u) break; "
+		    "C_uint[40 + up] = C_uint[41 + 2 * up] + C_uint[42 + 2 * up]; node = up; }"),
+	     "with no DeviceMemoryBarrier() behind the write");
+}
+
 int main(void)
 {
 	test_strange_words();
@@ -283,6 +307,7 @@ int main(void)
 	test_unwritten();
 	test_buffers();
 	test_turns();
+	test_passed_on();
 	none("both barriers", TILED(BARRIER, BARRIER));
 	race("without the first barrier", TILED("", BARRIER), "race in groupshared a_tile");
 	race("without the second barrier", TILED(BARRIER, ""), "race in groupshared a_tile");
