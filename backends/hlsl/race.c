@@ -274,9 +274,9 @@ static uint64_t drawn(uint64_t seed, uint64_t i)
 static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, struct err *e)
 {
 	struct race_group *g = &x->group;
-	const uint64_t seed = x->run->turns, half = g->budget / 2;
-	const uint32_t late = (uint32_t)(drawn(seed, 0) % x->begun_count), stop = 1 + seed % STOPS;
-	const bool between = drawn(seed, 1) & 1;
+	const uint64_t seed = x->run->turns, way = seed % STOPS, half = g->budget / 2;
+	const uint32_t late = (uint32_t)((drawn(seed / STOPS, 0) + way) % x->begun_count), stop = 1 + (uint32_t)way;
+	const bool between = (drawn(seed / STOPS, 1) + way / 2) & 1;
 	uint32_t others = x->begun_count;
 	int rc = 0;
 	for (uint64_t round = 0, k = 0, alive = others; alive; round++, others = (uint32_t)alive - 1) {
@@ -288,7 +288,7 @@ static int take_turns(struct launch *x, uint64_t groups, uint64_t *io_whole, str
 			if (!me->runs)
 				continue;
 			bool waits = i == late && (me->stops == stop || (between && me->again)) && others && g->budget > half;
-			uint64_t speed = drawn(seed + i, 1 + round / TURNS_ALIKE) % SPEEDS;
+			uint64_t speed = drawn(drawn(seed, i), round / TURNS_ALIKE) % SPEEDS;
 			if (!waits && round % (UINT64_C(1) << speed) == 0)
 				rc = run_group(x, me, e);
 			alive += me->runs || k < groups;
@@ -510,7 +510,7 @@ static int check_turns(const struct run *first, const struct wire_races *asked, 
 				 .undefined = first->undefined,
 				 .budget = budget,
 				 .lenient = first->lenient,
-				 .turns = drawn(seed, k) / STOPS * STOPS + (seed + k) % STOPS };
+				 .turns = drawn(seed, 0) / STOPS * STOPS + (seed + k) % STOPS };
 		rc = run_plan(&r, choice, e);
 		const char *output = rc == 0 && asked->ordered && !r.ended ? difference(first, &r, asked->ordered) : NULL;
 		if (rc == 0 && r.finding)
