@@ -38,6 +38,18 @@ void compare_by_kind(const struct plan_buffer *b, const void *got, const struct 
 void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		    struct wire_compared *ret_compared);
 
+/* The random numbers of two executions whose integers differ little, and the reference's. All borrowed. */
+struct compare_streams {
+	enum dtype type, want_type;
+	const void *got[2], *want[2];
+	uint64_t n;
+	bool equal; /* all of got's are, and want's are not */
+};
+/* Says in `finding` how they are related, unlike the reference's; its text completes "the numbers … ". True where they are the
+ * same, or where stretches of the one occur in the other; the latter honest streams do by chance, once in thousands of pairs,
+ * and says nothing in `finding`. */
+bool compare_streams(const struct compare_streams *x, char finding[WIRE_FINDING]);
+
 /* signed_mean of struct wire_compared, out of both sums. */
 static inline double compare_signed(double ratios, double outward, uint64_t judged)
 {

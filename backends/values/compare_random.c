@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/values/compare_related.h"
 #include "backends/values/stream.h"
 #include "base/mem.h"
 #include "base/order.h"
@@ -19,7 +20,8 @@ enum {
 	THRESHOLDS = 1024,        /* where the distribution functions are compared */
 	ROUNDINGS = 8,            /* by which a number may differ from the reference's */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
-	MANY = 1 << 16, /* elements that the fourth moment and tails need */
+	MANY = 1 << 16,           /* elements that the fourth moment and tails need */
+	WINDOW = 1 << 13,         /* elements in a row, of one execution, that are looked at more closely */
 };
 #define Z 6.11           /* quantile of the normal distribution at 1 - 0.5e-9 */
 #define KS 3.27          /* quantile of Kolmogorov's: sqrt(-ln(0.5e-9) / 2) */
@@ -33,6 +35,7 @@ struct sample {
 	const uint8_t *bytes;
 	uint64_t n;
 	double mean, variance, fourth, eighth; /* central moments */
+	double furthest;                       /* from the mean */
 	uint64_t odd;                          /* elements that are not finite */
 	uint64_t first_odd;
 };
@@ -59,6 +62,7 @@ static void measure(struct sample *s)
 				}
 				sum += d;
 				second += d * d;
+				s->furthest = fmax(s->furthest, fabs(d));
 				fourth += d * d * d * d;
 				eighth += d * d * d * d * d * d * d * d;
 			}
@@ -68,7 +72,7 @@ static void measure(struct sample *s)
 			return;
 		if (pass == 0) {
 			s->mean = sum / finite;
-			sum = second = fourth = eighth = 0;
+			sum = second = fourth = eighth = s->furthest = 0;
 		} else {
 			s->variance = second / finite;
 			s->fourth = fourth / finite;
@@ -163,10 +167,10 @@ static double related(const struct sample *s, uint64_t lag)
 	return s->variance > 0 ? sum / (double)n / s->variance : 1;
 }
 
-/* Of the stretches of `length` elements, how many equal another one. They are compared by a polynomial hash that rolls. */
-static uint64_t repetitions(const struct sample *s, uint64_t length)
+/* Hashes of all stretches of `length` elements, sorted; they roll. free(). */
+static uint64_t *stretches(const struct sample *s, uint64_t length, uint64_t *ret_count)
 {
-	uint64_t most = looked_at(s, length - 1), hash = 0, power = 1, equal = 0;
+	uint64_t most = looked_at(s, length - 1), hash = 0, power = 1;
 	uint64_t *hashes = MEM_NEW_N(uint64_t, most), base = UINT64_C(0x9e3779b97f4a7c15) | 1, bits;
 	for (uint64_t i = 0; i < most + length - 1; i++) {
 		double x = element(s, i);
@@ -183,9 +187,31 @@ static uint64_t repetitions(const struct sample *s, uint64_t length)
 			hashes[i + 1 - length] = hash;
 	}
 	order_many(hashes, most);
+	*ret_count = most;
+	return hashes;
+}
+
+/* Of the stretches of `length` elements, how many equal another one. */
+static uint64_t repetitions(const struct sample *s, uint64_t length)
+{
+	uint64_t most, equal = 0, *hashes = stretches(s, length, &most);
 	for (uint64_t i = 1; i < most; i++)
 		equal += hashes[i] == hashes[i - 1];
 	free(hashes);
+	return equal;
+}
+
+/* How many of them equal one of the other sample. */
+static uint64_t shared(const struct sample *s, const struct sample *other, uint64_t length)
+{
+	uint64_t n, m, equal = 0, *a = stretches(s, length, &n), *b = stretches(other, length, &m);
+	for (uint64_t i = 0, k = 0; i < n; i++) {
+		while (k < m && b[k] < a[i])
+			k++;
+		equal += k < m && b[k] == a[i];
+	}
+	free(a);
+	free(b);
 	return equal;
 }
 
@@ -196,8 +222,10 @@ static uint64_t stretch(const struct sample *want)
 	for (uint64_t i = 0; i < pairs; i++)
 		equal += element(want, i) == element(want, i + 1);
 	double chance = fmax((double)equal / (double)pairs, 0x1p-20);
+	if (equal == pairs)
+		return 0;
 	double length = ceil((2 * log2((double)want->n) + CHANCE_LOG2) / -log2(chance));
-	return length * 4 <= (double)want->n ? (uint64_t)length : 0; /* also when every pair is equal */
+	return length * 4 <= (double)want->n ? (uint64_t)length : 0;
 }
 
 /* --- verdict ------------------------------------------------------------------------------------------------------ */
@@ -206,7 +234,8 @@ static uint64_t stretch(const struct sample *want)
 
 static void check_moments(const struct sample *g, const struct sample *w, char *finding)
 {
-	double n = (double)w->n, mean_off = Z * sqrt(2 * w->variance / n);
+	double n = (double)w->n, rare = 2 * Z * Z * w->furthest / (3 * n); /* as in compare_related_limit */
+	double mean_off = Z * sqrt(2 * w->variance / n) + rare;
 	double spread = sqrt(2 * fmax(w->fourth - w->variance * w->variance, 0) / n);
 	double variance_off = Z * spread + 2 * Z * Z * w->variance / n;
 	double fourth_off = Z * sqrt(2 * fmax(w->eighth - w->fourth * w->fourth, 0) / n) + 2 * Z * Z * w->fourth / n;
@@ -253,7 +282,8 @@ static void check_neighbours(const struct plan_buffer *b, const struct sample *g
 		uint64_t lag = lags[k];
 		if (lag != MIRROR && lag > w->n / 2)
 			continue;
-		double got = related(g, lag), want = related(w, lag), limit = Z_RELATED * sqrt(2 / (double)pairs_of(w, lag));
+		double got = related(g, lag), want = related(w, lag);
+		double limit = compare_related_limit(Z_RELATED, pairs_of(w, lag), w->furthest * w->furthest / w->variance);
 		if (fabs(got - want) <= limit)
 			continue;
 		if (lag == MIRROR)
@@ -304,6 +334,80 @@ static void check_repetitions(const struct sample *g, const struct sample *w, bo
 			 got, length, want);
 }
 
+/* Elements of an array from `first` on. free(). */
+static double *part(const struct sample *s, uint64_t first, uint64_t n)
+{
+	double *x = MEM_NEW_N(double, n);
+	dtype_load_all(s->type, s->bytes + first * dtype_size(s->type), x, n);
+	return x;
+}
+
+/* Elements in a row, from a place on that the reference's numbers decide, and those a row or half of the array further on. */
+static void check_dependence(const struct plan_buffer *b, const struct sample *g, const struct sample *w, bool several,
+			     char *finding)
+{
+	uint64_t n = several || w->n < WINDOW ? looked_at(w, 0) : WINDOW, bits;
+	memcpy(&bits, &w->mean, sizeof bits);
+	uint64_t first = stream_mix(bits) % (w->n - n + 1) & ~UINT64_C(1); /* pairs of neighbours stay pairs */
+	double *got = part(g, first, n), *want = part(w, first, n);
+	compare_related_within(got, want, n, several, finding);
+	free(got);
+	free(want);
+	const uint64_t lags[] = { w->n / 2, (uint64_t)b->dims[b->rank - 1] };
+	for (size_t k = 0; k < MEM_COUNT(lags) && *finding == '\0' && !several; k++) {
+		uint64_t lag = lags[k], some = w->n - lag < WINDOW ? w->n - lag : WINDOW;
+		if (lag <= RELATED_LAGS || lag > w->n / 2 || some < LEAST || (k > 0 && lag == lags[0]))
+			continue;
+		char text[WIRE_FINDING] = "";
+		first = stream_mix(bits) % (w->n - lag - some + 1);
+		double *gs[2] = { part(g, first, some), part(g, first + lag, some) };
+		double *ws[2] = { part(w, first, some), part(w, first + lag, some) };
+		compare_related_between((const double *const *)gs, (const double *const *)ws, some, text);
+		if (*text)
+			snprintf(finding, WIRE_FINDING, "elements %" PRIu64 " apart %.180s, unlike the reference's", lag, text);
+		for (int i = 0; i < 2; i++) {
+			free(gs[i]);
+			free(ws[i]);
+		}
+	}
+}
+
+/* Whether far more stretches, or single numbers in any order, occur in both executions than in the reference's. What else the
+ * inputs decide may make most of them equal, and then how many are varies. */
+static bool shares(const struct sample g[2], const struct sample w[2], uint64_t length)
+{
+	uint64_t got = shared(&g[1], &g[0], length), want = shared(&w[1], &w[0], length);
+	double chance = want ? 4 * (double)length * sqrt((double)w->n) : 0;
+	return (double)got > (double)want + (double)w->n / 8 + chance;
+}
+
+bool compare_streams(const struct compare_streams *x, char finding[WIRE_FINDING])
+{
+	struct sample g[2], w[2];
+	for (int k = 0; k < 2; k++) {
+		g[k] = (struct sample){ .type = x->type, .bytes = x->got[k], .n = x->n };
+		w[k] = (struct sample){ .type = x->want_type, .bytes = x->want[k], .n = x->n };
+	}
+	*finding = '\0';
+	uint64_t length = x->n < LEAST ? 0 : stretch(&w[0]);
+	if (length == 0)
+		return false;
+	if (x->equal) {
+		snprintf(finding, WIRE_FINDING, "are the same");
+		return true;
+	}
+	bool overlap = shares(g, w, length) || shares(g, w, 1);
+	uint64_t n = x->n < WINDOW ? x->n : WINDOW;
+	double *gs[2] = { part(&g[0], 0, n), part(&g[1], 0, n) }, *ws[2] = { part(&w[0], 0, n), part(&w[1], 0, n) };
+	if (!overlap)
+		compare_related_between((const double *const *)gs, (const double *const *)ws, n, finding);
+	for (int i = 0; i < 2; i++) {
+		free(gs[i]);
+		free(ws[i]);
+	}
+	return overlap;
+}
+
 void compare_random(const struct plan_buffer *b, const void *got, const struct compare_wanted *want,
 		    struct wire_compared *ret_compared)
 {
@@ -340,6 +444,8 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 			check_repetitions(&g, &w, want->several, figures.finding);
 		if (*figures.finding == '\0')
 			check_neighbours(b, &g, &w, want->several, figures.finding);
+		if (*figures.finding == '\0')
+			check_dependence(b, &g, &w, want->several, figures.finding);
 		if (*figures.finding == '\0' && !want->several)
 			check_twins(&g, &w, figures.finding);
 	}
