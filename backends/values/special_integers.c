@@ -177,6 +177,17 @@ static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_
 	return within(1, range);
 }
 
+/* Seeds of random numbers that are counted up, or of which only some bits differ. */
+static uint64_t neighbour(const struct stream *s, uint64_t i, uint64_t range)
+{
+	uint64_t group = stream_mix(plan_neighbour_group(s->seed)), v = within(stream_random(group ^ s->name, i), range),
+		 differs = plan_neighbour_differs(s->seed);
+	bool each = s->rows * s->columns > PLAN_NEIGHBOUR_ELEMENTS;
+	if (differs == PLAN_NEIGHBOUR_NONE || !special_takes(s) || (!each && i != plan_neighbour_element(s->seed)))
+		return v;
+	return within(differs < PLAN_NEIGHBOUR_NEXT ? v ^ UINT64_C(1) << (differs - 1) : v + 1, range);
+}
+
 void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n)
 {
 	uint64_t range, base = integer_range(s->buffer, &range);
@@ -184,6 +195,7 @@ void special_integers(const struct stream *s, enum plan_values values, uint64_t 
 		to[i] = values == PLAN_INTEGERS                            ? any_integer(s, first + i, base, range)
 			: values == PLAN_NUMBERS                           ? number(s, first + i, base, range)
 			: values == PLAN_ENDS || values == PLAN_MIXED_ENDS ? base + at_ends(s, values, first + i, range)
+			: values == PLAN_NEIGHBOURS                        ? base + neighbour(s, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
 				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
 			: values == PLAN_CHAINS ? base + chained(s, first + i, range)

@@ -16,15 +16,17 @@ static uint64_t name_key(const char *name)
 struct stream stream_of(const struct plan_buffer *b, uint64_t seed)
 {
 	uint64_t columns = (uint64_t)b->dims[b->rank - 1], rows = 1;
+	uint64_t name = stream_mix(name_key(b->name));
 	for (unsigned k = 0; k + 1 < b->rank; k++)
 		rows *= (uint64_t)b->dims[k];
 	return (struct stream){ .buffer = b,
-				.key = stream_mix(seed ^ stream_mix(name_key(b->name))),
+				.key = stream_mix(seed ^ name),
 				.columns = columns,
 				.rows = rows,
 				.lo = b->lo,
 				.width = b->hi - b->lo,
-				.seed = seed };
+				.seed = seed,
+				.name = name };
 }
 #endif
 

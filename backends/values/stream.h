@@ -23,6 +23,7 @@ struct stream {
 	uint64_t columns, rows; /* logical; rows: all but the last extent */
 	double lo, width;       /* of PLAN_RANDOM and PLAN_SORTED */
 	uint64_t seed;          /* the same in all buffers */
+	uint64_t name;          /* the same for all seeds */
 	const struct plan_immediates *immediates; /* borrowed; NULL: none */
 };
 

@@ -123,6 +123,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_INTEGERS:
 	case PLAN_ENDS:
 	case PLAN_MIXED_ENDS:
+	case PLAN_NEIGHBOURS:
 	case PLAN_NUMBERS: return !floats && varies;
 	case PLAN_HALVES:
 	case PLAN_QUARTERS:

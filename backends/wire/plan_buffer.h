@@ -97,6 +97,7 @@ enum plan_values {
 			* declared zeros or ones are of any size and sign */
 	PLAN_SPECIAL_NANS, /* as PLAN_SPECIAL, but infinities are large numbers of their sign */
 	PLAN_NAN_RUNS,     /* the rows and runs of PLAN_RUNS, of NaN instead, in all arrays */
+	PLAN_NEIGHBOURS,   /* integers: in seeds of one group the same uniform ones; by plan_neighbour, one of them differs */
 	PLAN_VALUES,       /* their number */
 };
 
@@ -115,6 +116,30 @@ enum {
 static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {
 	return seed / PLAN_SEEDS * PLAN_SEEDS + variant;
+}
+
+/* What a seed of PLAN_NEIGHBOURS says: its group, and what differs from the group's integers in the arrays that special_takes
+ * chooses: one element or, in arrays of more than 16, each. `draw` is there so that one array alone can be chosen. */
+enum {
+	PLAN_NEIGHBOUR_NONE = 0,  /* in place of 1 + the bit that differs: nothing does, */
+	PLAN_NEIGHBOUR_NEXT = 65, /* or it is one more */
+	PLAN_NEIGHBOUR_ELEMENTS = 16
+};
+static inline uint64_t plan_neighbour(uint64_t group, uint64_t draw, uint64_t element, uint64_t differs)
+{
+	return group << 32 | (draw & 0xFFFF) << 16 | element << 8 | differs;
+}
+static inline uint64_t plan_neighbour_group(uint64_t seed)
+{
+	return seed >> 32;
+}
+static inline uint64_t plan_neighbour_element(uint64_t seed)
+{
+	return seed >> 8 & 255;
+}
+static inline uint64_t plan_neighbour_differs(uint64_t seed)
+{
+	return seed & 255;
 }
 
 /* The numbers that a kernel's compiled code holds, for the two kinds of values that are made of them. */
@@ -148,7 +173,7 @@ struct plan_buffer {
 static inline bool plan_values_whole(enum plan_values v)
 {
 	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS || v == PLAN_ENDS ||
-	       v == PLAN_MIXED_ENDS;
+	       v == PLAN_MIXED_ENDS || v == PLAN_NEIGHBOURS;
 }
 
 /* Filled before an execution, or compared after it; an inout is both. */

@@ -18,7 +18,6 @@
 #define SLACK ((size_t)64 << 20)
 #define INPUTS_KEPT (((size_t)1 << 30) + SLACK)
 #define REFERENCES_KEPT ((size_t)1 << 30)
-enum { POOLED_ELEMENTS = 4096 /* of each execution */, POOLED_FIRST = 16 /* executions */ };
 #define ROOM_KEPT (((size_t)512 << 20) + SLACK)
 
 /* --- preparing and releasing -------------------------------------------------------------------------------------- */
@@ -33,11 +32,7 @@ static void run_free(struct runs *all, struct run *r)
 	timed_forget(all, r);
 	for (uint32_t i = 0; i < r->output_count; i++) {
 		room_give(all->room, r->outputs[i].bytes, r->outputs[i].len);
-		if (r->outputs[i].pool) {
-			free(r->outputs[i].pool->got);
-			free(r->outputs[i].pool->want);
-		}
-		free(r->outputs[i].pool);
+		numbers_forget(&r->outputs[i]);
 	}
 	free(r->outputs);
 	plan_free(r->plan);
@@ -415,56 +410,6 @@ static int compare_with(struct runs *all, const struct run *r, const struct outp
 	return 0;
 }
 
-/* Random numbers that ignore the seed are well distributed each time; they stay when the reference's change. */
-static void watch_numbers(struct output *out, const void *want, size_t want_len, struct wire_compared *compared)
-{
-	struct hash numbers = hash_array(out->bytes, out->len), reference = hash_array(want, want_len);
-	if (compared->mismatched == 0 && strcmp(numbers.hex, out->numbers.hex) == 0 &&
-	    strcmp(reference.hex, out->reference.hex) != 0) {
-		compared->mismatched = compared->elements;
-		snprintf(compared->finding, sizeof compared->finding,
-			 "the numbers are the same with other inputs, but the reference's change");
-	}
-	out->numbers = numbers;
-	out->reference = reference;
-}
-
-/* Adds the numbers to those of executions with other inputs, and compares the whole after 16 and 48 of them: few streams in all,
- * or tails that are cut off, do not show in one. */
-static void pool_numbers(const struct plan_buffer *b, struct output *out, const struct compare_wanted *want,
-			 struct wire_compared *compared)
-{
-	size_t n = out->len / dtype_size(b->type), some = n < POOLED_ELEMENTS ? n : POOLED_ELEMENTS;
-	size_t size = some * dtype_size(b->type), want_size = some * dtype_size(want->type);
-	if (out->pool == NULL)
-		out->pool = MEM_NEW(struct runs_pool);
-	struct runs_pool *p = out->pool;
-	for (unsigned i = 0; i < p->count; i++)
-		if (strcmp(p->references[i].hex, out->reference.hex) == 0)
-			return;
-	if (p->count == WIRE_POOLED || compared->mismatched)
-		return;
-	p->got = mem_resize(p->got, p->count + 1, size);
-	p->want = mem_resize(p->want, p->count + 1, want_size);
-	memcpy(p->got + p->count * size, out->bytes, size);
-	memcpy(p->want + p->count * want_size, want->values, want_size);
-	p->references[p->count++] = out->reference;
-	if (p->count != POOLED_FIRST && p->count != WIRE_POOLED)
-		return;
-	struct plan_buffer all = *b;
-	struct compare_wanted wanted = { .type = want->type, .values = p->want, .poison = want->poison, .several = true };
-	struct wire_compared pooled;
-	all.rank = 2;
-	all.dims[0] = p->count;
-	all.dims[1] = all.ld = (int64_t)some;
-	compare_random(&all, p->got, &wanted, &pooled);
-	if (pooled.mismatched == 0)
-		return;
-	compared->mismatched = compared->elements;
-	snprintf(compared->finding, sizeof compared->finding, "in %u executions with different inputs %.180s", p->count,
-		 pooled.finding);
-}
-
 /* With the reference that came along, or the one kept by that hash. */
 static int serve_compare(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
@@ -500,10 +445,8 @@ static int serve_compare(struct runs *all, struct run *r, void *request, void *a
 					 .bounds = len > values ? (const uint8_t *)want + values : NULL,
 					 .poison = m->poison };
 	int rc = compare_with(all, r, out, &m->judgement, &wanted, compared, e);
-	if (rc == 0 && m->judgement.kind == JUDGE_DISTRIBUTION) {
-		watch_numbers(&r->outputs[m->output], want, values, compared);
-		pool_numbers(buffer, &r->outputs[m->output], &wanted, compared);
-	}
+	if (rc == 0 && m->judgement.kind == JUDGE_DISTRIBUTION)
+		numbers_watch(buffer, &r->outputs[m->output], &r->choice, &wanted, compared);
 	return rc;
 }
 

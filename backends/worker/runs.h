@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "backends/timing/gpu_monitor.h"
+#include "backends/values/compare.h"
 #include "backends/values/fill.h"
 #include "backends/values/room.h"
 #include "backends/wire/wire.h"
@@ -31,21 +32,15 @@ bool runs_serves(enum wire_type type);
 
 enum { RUNS_MAX = 16 };
 
-/* The first random numbers of executions with different inputs, which show what those of one do not. */
-struct runs_pool {
-	uint8_t *got, *want;
-	unsigned count;
-	struct hash references[WIRE_POOLED]; /* by which inputs are known to differ */
-};
+/* Random numbers of executions with different inputs, which show what those of one do not; numbers.c. */
+struct numbers;
 
 struct output {
 	unsigned buffer; /* in the plan */
 	uint8_t *bytes;  /* logical content of the last execution, packed; from the room */
 	size_t len;
-	bool fetched; /* bytes are those of the last execution */
-	/* DISTRIBUTION: the numbers compared last, and the reference that they were compared with */
-	struct hash numbers, reference;
-	struct runs_pool *pool; /* the same of many executions; NULL: none yet */
+	bool fetched;            /* bytes are those of the last execution */
+	struct numbers *numbers; /* DISTRIBUTION; NULL: none yet */
 };
 
 /* Outputs of a timed execution that are still to be examined. */
@@ -111,5 +106,12 @@ bool timed_look(struct runs *all, struct run *r, const struct fill_choice *choic
 int timed_keep_inout(struct runs *all, struct run *r, struct err *e);
 /* Drops what timed executions left. */
 void timed_forget(struct runs *all, struct run *r);
+
+/* --- numbers.c: random numbers of one execution beside those of others ------------------------------------------------- */
+
+/* Call it when the output was compared with the reference; what it finds goes to io_compared. */
+void numbers_watch(const struct plan_buffer *b, struct output *out, const struct fill_choice *choice,
+		   const struct compare_wanted *want, struct wire_compared *io_compared);
+void numbers_forget(struct output *out);
 
 #endif

@@ -17,9 +17,6 @@ enum {
 	DISTURBED_RUNS = 4,  /* of the rewritten kernel at least, */
 	DISTURBED_MOST = 48, /* and at most, */
 	DISTURBED_MS = 600,  /* if there is as much time */
-	SEEDS = 64,          /* of random numbers: some are drawn twice, which the worker leaves out; */
-	SEEDS_LEAST = 6,     /* fewer, where */
-	NUMBERS = 1 << 22,   /* so many numbers come of fewer */
 };
 
 struct step {
@@ -474,32 +471,6 @@ static int check_product(struct suite_running *r, struct check *c, char **ret_un
 	return rc;
 }
 
-/* Random numbers of many executions together: the worker that compares them adds them up. */
-static int check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
-{
-	const struct spec *spec = context_spec(r->j->baseline);
-	uint64_t least = NUMBERS;
-	int rc = 0;
-	r->needless = true;
-	for (size_t i = 0; i < spec->array_count; i++)
-		r->needless &= spec->arrays[i].role == PLAN_IN || spec->arrays[i].judged.kind != JUDGE_DISTRIBUTION;
-	if (r->needless) {
-		*ret_unfit = mem_str("no output is a `distribution`");
-		return 0;
-	}
-	for (size_t k = 0; k < variant_output_count(r->trial.variant); k++) {
-		uint64_t n = (uint64_t)plan_buffer_logical(variant_output(r->trial.variant, k));
-		least = n < least ? n : least;
-	}
-	uint64_t enough = NUMBERS / least, seeds = enough > SEEDS ? SEEDS : enough < SEEDS_LEAST ? SEEDS_LEAST : enough;
-	for (uint64_t i = 1; i <= seeds && rc == 0 && c->passed && *ret_unfit == NULL; i++) {
-		struct trial_input input = { .seed = r->q->seed + i, .poison = TRIAL_POISON, .values = PLAN_INTEGERS };
-		check_fini(c);
-		rc = check_execution(r->j, &r->trial, &input, c, ret_unfit, e);
-	}
-	return rc;
-}
-
 /* What follows the table of steps. An error is the kernel's own failure. */
 static const struct {
 	const char *name, *what; /* completes "wrong …", and "not judged: …" */
@@ -513,7 +484,8 @@ static const struct {
 	{ "on rows near the code's own numbers", "rows near the code's own numbers", suite_check_immediate_rows, true },
 	{ "on rows of which parts are far smaller", "rows of which parts are far smaller", suite_check_segments, true },
 	{ "against A·(B·x)", "the product", check_product, false },
-	{ "over many seeds", "random numbers", check_many_seeds, false },
+	{ "over many seeds", "random numbers", suite_check_many_seeds, false },
+	{ "over neighbouring seeds", "random numbers of neighbouring seeds", suite_check_neighbours, false },
 	{ "on integers at the ends of their ranges, or that nearly repeat", "integers at the ends of their ranges",
 	  suite_check_ends, false },
 	{ "on ends of ranges in patterns", "ends of ranges in patterns", suite_check_patterns, false },

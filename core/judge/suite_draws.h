@@ -36,6 +36,9 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+/* suite_seeds.c: of outputs that are random numbers, those of many executions together, and of two whose integers differ little. */
+int suite_check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_neighbours(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 /* The draws of PLAN_IMMEDIATES or PLAN_IMMEDIATE_ROWS that are due to the kernel. */
 int suite_numbers(const struct suite_running *r, enum plan_values values, struct dictionary_draw ret_draws[DICTIONARY_DRAWS],
 		  unsigned *ret_count, struct err *e);

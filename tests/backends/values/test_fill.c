@@ -408,6 +408,7 @@ static void test_for_good(void)
 		"4d9287cfa4443e13c9d65bd9f9d86f698e614f4b1593117f1741bdf113d0fb5d",
 		"f253a8f277224ea01f428b8a1480bba85a362ce74b7526ebcacceec1e3df8a1c",
 		"5281a0aa8144906a7235787507ecae9ca16991d5bed65b3e9ec92b5a04ab6037",
+		"7a06b6754e5518ac3280186464dc80282ab0f0e8f81c048b055a4d55bb58f89e",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
