@@ -136,6 +136,19 @@ static void watch_neighbour(struct numbers *x, const struct plan_buffer *b, cons
 		 *finding ? finding : "are those from before, moved or in another order");
 }
 
+void numbers_compare_first(const struct plan_buffer *b, const struct output *out, const struct compare_wanted *want,
+			   struct wire_compared *ret_compared)
+{
+	struct plan_buffer first = *b;
+	uint64_t n = plan_buffer_logical(b);
+	first.rank = 1;
+	first.dims[0] = first.ld = n < BESIDE_ELEMENTS ? (int64_t)n : BESIDE_ELEMENTS;
+	compare_random(&first, out->bytes, want, ret_compared);
+	ret_compared->elements = ret_compared->judged = n;
+	if (ret_compared->mismatched)
+		refuse(ret_compared);
+}
+
 void numbers_watch(const struct plan_buffer *b, struct output *out, const struct fill_choice *choice,
 		   const struct compare_wanted *want, struct wire_compared *io_compared)
 {
