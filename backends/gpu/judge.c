@@ -75,8 +75,8 @@ struct gpu_judge {
 
 static int load(struct backend_device *d, const void *binary, size_t len, struct err *e)
 {
-	static const char *const names[KERNELS] = { "judge_fill",   "judge_sum", "judge_keep",  "judge_moved",  "judge_absorbed",
-						    "judge_errors", "judge_bound", "judge_compare" };
+	static const char *const names[KERNELS] = { "judge_fill",     "judge_sum",    "judge_keep",  "judge_moved",
+						    "judge_absorbed", "judge_errors", "judge_bound", "judge_compare" };
 	struct gpu_judge *j;
 	gpu_result result;
 	if (d->judge)
@@ -204,9 +204,7 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 static struct filling filling_of(const struct backend_run *run, unsigned buffer, const struct fill_choice *choice)
 {
 	const struct plan_buffer *b = &run->plan->buffers[buffer];
-	struct filling f = { .first = *b,
-			     .buffer = *b,
-			     .values = fill_values(b, choice) };
+	struct filling f = { .first = *b, .buffer = *b, .values = fill_values(b, choice) };
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
@@ -258,8 +256,8 @@ static int same(struct backend_run *run, unsigned buffer, const struct fill_choi
 	}
 	struct filling f = filling_of(run, buffer, choice);
 	struct found found;
-	rc = start(run->device, FILL, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f, &run->device->judge->found }, &found,
-		   e);
+	rc = start(run->device, FILL, f.buffer.bytes / dtype_size(f.buffer.type), (void *[]){ &f, &run->device->judge->found },
+		   &found, e);
 	*ret_same = rc == 0 && found.mismatched == 0;
 	return rc;
 }

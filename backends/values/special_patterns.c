@@ -101,7 +101,8 @@ static bool is_high(const struct stream *s, uint64_t i)
 static bool in_gap(const struct stream *s, uint64_t i)
 {
 	const struct plan_buffer *b = s->buffer;
-	uint64_t height = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns, x = i % s->columns, y = row % height;
+	uint64_t height = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns, x = i % s->columns,
+		 y = row % height;
 	uint64_t band = BAND << salted(s, ORDER, ~UINT64_C(0)) % BANDS, drawn = salted(s, ORDER, row / height << 32 | y / band);
 	uint64_t turn = drawn % 3 == 0 && height > 1 ? y : drawn % 3 == 1 && height > 1 ? x + y : x;
 	return (turn & 1) == (drawn >> 8 & 1);

@@ -78,7 +78,8 @@ static bool with_itself(const char *code, const char *at)
 		left--;
 	right += strspn(right, " ");
 	size_t n = (size_t)(end - left);
-	return n > 0 && !isdigit((unsigned char)*left) && strncmp(left, right, n) == 0 && !is_name(right[n]) && !strchr("([", right[n]);
+	return n > 0 && !isdigit((unsigned char)*left) && strncmp(left, right, n) == 0 && !is_name(right[n]) &&
+	       !strchr("([", right[n]);
 }
 
 bool round_asks_nan(const char *code)
