@@ -456,7 +456,7 @@ static double in_large_row(const struct stream *s, enum plan_values values, uint
 	return salted(s, SIGN, row) & 1 ? large : -large;
 }
 
-/* A value of PLAN_RUNS, PLAN_FINITE_RUNS or PLAN_NAN_RUNS, in groups of rows of four kinds: infinite, with infinite runs, infinite up to some
+/* A value of PLAN_RUNS, PLAN_FINITE_RUNS or PLAN_NAN_RUNS, in groups of rows of four kinds: infinite, in runs, infinite up to some
  * column or from it on, as declared. Three of four groups have negative ones, as masks do. Of an only row nearly all is infinite
  * where the seed is odd, of either sign, so that whole segments of it are, wherever their elements stand. */
 static double in_run(const struct stream *s, enum plan_values values, uint64_t i, double v)

@@ -90,7 +90,7 @@ static bool is_high(const struct stream *s, uint64_t i)
 	uint64_t place = salted(s, PLACE, row), at = drawn & 64 ? landmark(place, s->columns) : place % s->columns;
 	switch (drawn >> 3 & 3) {
 	case 0: differs = drawn & 32 && 2 * column < s->columns; break;
-	case 1: differs = column / period == at / period; break;
+	case 1: differs = drawn & 64 ? column == at : column / period == at / period; break;
 	default: differs = column % period == at % period;
 	}
 	return other != (differs == high);

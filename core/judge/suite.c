@@ -16,7 +16,7 @@ enum {
 	REPEATS = 12,        /* executions before the kernel is looked at again, where they are not timed */
 	DISTURBED_RUNS = 4,  /* of the rewritten kernel at least, */
 	DISTURBED_MOST = 48, /* and at most, */
-	DISTURBED_MS = 600,  /* if there is as much time */
+	DISTURBED_MS = 300,  /* if there is as much time */
 };
 
 struct step {
