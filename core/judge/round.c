@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/lex.h"
 #include "base/mem.h"
 
 struct round_inputs round_inputs(const struct plan *plan, enum plan_values values)
@@ -44,27 +45,33 @@ const char *round_elsewhere(enum plan_values values, bool nan, enum dtype type, 
 
 const enum plan_values *round_absorbing(enum plan_values values, const char *baseline, size_t *ret_count)
 {
-	static const enum plan_values of_places[] = { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS },
-				      of_infinities[] = { PLAN_SPECIAL_FINITE }, beside_nan[] = { PLAN_SPECIAL_NANS },
-				      of_rows[] = { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS },
-				      of_runs[] = { PLAN_FINITE_RUNS, PLAN_RUNS };
-	bool asks_nan = round_asks_nan(baseline);
-	switch (values) {
-	case PLAN_SPECIAL: *ret_count = asks_nan ? MEM_COUNT(beside_nan) : MEM_COUNT(of_places); break;
-	case PLAN_SPECIAL_NUMBERS: *ret_count = MEM_COUNT(of_infinities); break;
-	case PLAN_RUNS:
-	case PLAN_INFINITE_ROWS: *ret_count = MEM_COUNT(of_rows); break;
-	default: *ret_count = 0;
+	static const struct {
+		enum plan_values values;
+		size_t count;
+		enum plan_values others[3];
+	} all[] = {
+		{ PLAN_SPECIAL, 3, { PLAN_SPECIAL_HIGH, PLAN_SPECIAL_LOW, PLAN_SPECIAL_NUMBERS } },
+		{ PLAN_SPECIAL_NUMBERS, 1, { PLAN_SPECIAL_FINITE } },
+		{ PLAN_INFINITE_ROWS, 2, { PLAN_FINITE_ROWS, PLAN_INFINITE_ROWS } },
+		{ PLAN_RUNS, 2, { PLAN_FINITE_RUNS, PLAN_RUNS } },
+	};
+	static const enum plan_values beside_nan[] = { PLAN_SPECIAL_NANS };
+	if (values == PLAN_SPECIAL && round_asks_nan(baseline)) {
+		*ret_count = MEM_COUNT(beside_nan);
+		return beside_nan;
 	}
-	return values == PLAN_SPECIAL           ? (asks_nan ? beside_nan : of_places)
-	       : values == PLAN_SPECIAL_NUMBERS ? of_infinities
-	       : values == PLAN_RUNS            ? of_runs
-						: of_rows;
+	for (size_t i = 0; i < MEM_COUNT(all); i++)
+		if (all[i].values == values) {
+			*ret_count = all[i].count;
+			return all[i].others;
+		}
+	*ret_count = 0;
+	return NULL;
 }
 
 static bool is_name(char c)
 {
-	return isalnum((unsigned char)c) || c == '_' || c == '.';
+	return lex_in_word(c) || c == '.';
 }
 
 /* Whether a comparison, which is at `at`, has the same name on both sides, as only NaN differs from itself. */

@@ -143,17 +143,20 @@ int suite_check_segments(struct suite_running *r, struct check *c, char **ret_un
 	return draw_several(r, PLAN_SEGMENTS, draws, c, ret_unfit, e);
 }
 
-/* A seed that chooses buffer k alone among those that have such values, or none where k is past the end; 0: none was found. */
+bool suite_chooses(const struct plan *plan, enum plan_values values, size_t k, uint64_t seed)
+{
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		if (plan_takes(&plan->buffers[i], values) && fill_chooses(&plan->buffers[i], seed) != (i == k))
+			return false;
+	return true;
+}
+
+/* A seed that chooses buffer k alone; 0: none was found. */
 static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, size_t k, uint64_t first)
 {
-	for (uint64_t seed = first; seed < first + CHOICES; seed += PLAN_SEEDS) {
-		bool alone = true;
-		for (size_t i = 0; i < plan->buffer_count && alone; i++)
-			if (plan_takes(&plan->buffers[i], values))
-				alone = fill_chooses(&plan->buffers[i], seed) == (i == k);
-		if (alone)
+	for (uint64_t seed = first; seed < first + CHOICES; seed += PLAN_SEEDS)
+		if (suite_chooses(plan, values, k, seed))
 			return seed;
-	}
 	return 0;
 }
 

@@ -36,6 +36,8 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+/* Whether the seed chooses buffer k alone (fill_chooses) among those that have such values, or none where k is past the end. */
+bool suite_chooses(const struct plan *plan, enum plan_values values, size_t k, uint64_t seed);
 /* suite_seeds.c: of outputs that are random numbers, those of many executions together, and of two whose integers differ little. */
 int suite_check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_neighbours(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);

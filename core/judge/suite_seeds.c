@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "backends/values/fill.h"
 #include "base/mem.h"
 #include "core/judge/suite_draws.h"
 
@@ -94,11 +93,7 @@ static uint64_t seed_for(const struct plan *plan, size_t k, uint64_t group, uint
 {
 	for (uint64_t draw = 0; draw < DRAWS; draw++) {
 		uint64_t seed = plan_neighbour(group, draw, element, differs);
-		bool alone = true;
-		for (size_t i = 0; i < plan->buffer_count && alone; i++)
-			if (plan_takes(&plan->buffers[i], PLAN_NEIGHBOURS))
-				alone = fill_chooses(&plan->buffers[i], seed) == (i == k);
-		if (alone)
+		if (suite_chooses(plan, PLAN_NEIGHBOURS, k, seed))
 			return seed;
 	}
 	return 0;
