@@ -278,12 +278,13 @@ static int look_again(struct trial *t, const struct trial_input *input, uint32_t
 	return 0;
 }
 
+/* *ret_suspect: the first output that may not have been written, which look_again finds out; UINT32_MAX: none. */
 static int compare_outputs(struct trial *t, const struct trial_input *input, const struct reference *r, struct check *c,
-			   struct err *e)
+			   uint32_t *ret_suspect, struct err *e)
 {
 	bool plain = (input->keep & (WIRE_LOOK | WIRE_KEEP_OUTPUTS)) == 0;
-	uint32_t suspect = UINT32_MAX;
 	int rc = 0;
+	*ret_suspect = UINT32_MAX;
 	if (variant_output_count(t->variant) != r->output_count)
 		return err_set(e, ERR_INPUT, "the context has %zu outputs, but the baseline has %zu: outputs cannot be changed",
 			       variant_output_count(t->variant), r->output_count);
@@ -292,11 +293,9 @@ static int compare_outputs(struct trial *t, const struct trial_input *input, con
 		if (r->outputs[k].unfit)
 			continue;
 		rc = compare_output(t, k, &r->outputs[k], input->poison, c, &figures, e);
-		if (rc == 0 && figures.untouched && suspect == UINT32_MAX)
-			suspect = k;
+		if (rc == 0 && plain && figures.untouched && *ret_suspect == UINT32_MAX)
+			*ret_suspect = k;
 	}
-	if (rc == 0 && plain && suspect != UINT32_MAX)
-		rc = look_again(t, input, suspect, &r->outputs[suspect], c, e);
 	return rc;
 }
 
@@ -307,51 +306,118 @@ static int64_t patience(const struct reference *r)
 	return ns < EVAL_EXECUTE_NS ? ns : EVAL_EXECUTE_NS;
 }
 
+/* One execution while it is judged. */
+struct judging {
+	const struct reference_source *j;
+	struct trial *t;
+	const struct trial_input *input;
+	bool executed;
+	uint64_t device_ns;
+	struct check c;
+	char *unfit;    /* why its values cannot judge it, or one of its outputs */
+	struct err why; /* the kernel's own failure */
+};
+
+/* Executes, unless that was done, and compares. Those that do not pass quick bounds need the others. */
+static void judge_with(struct judging *g, const struct reference *r, bool quick)
+{
+	uint32_t suspect = UINT32_MAX;
+	int rc = g->executed ? 0 : trial_execute(g->t, g->input, patience(r), &g->device_ns, &g->why);
+	g->executed = true;
+	g->c.device_ns = g->device_ns;
+	g->c.tells = !quick && r->tells;
+	g->c.weak = mem_str(r->weak);
+	g->c.by = mem_str(r->by);
+	if (rc == 0)
+		rc = compare_outputs(g->t, g->input, r, &g->c, &suspect, &g->why);
+	if (rc == 0 && suspect != UINT32_MAX && quick)
+		g->c.passed = false;
+	else if (rc == 0 && suspect != UINT32_MAX)
+		look_again(g->t, g->input, suspect, &r->outputs[suspect], &g->c, &g->why);
+}
+
+/* Judges by one of the two references. *ret_decided: as the other would. */
+static int judge(struct judging *g, bool quick, bool *ret_decided, struct err *e)
+{
+	const struct reference *r = NULL;
+	const struct reference_values values = { .size = g->t->variant->params,
+						 .seed = g->input->seed,
+						 .values = g->input->values,
+						 .immediates = g->input->immediates,
+						 .quick = quick };
+	check_fini(&g->c);
+	g->c = (struct check){ .passed = true, .error = NAN, .tolerance = NAN };
+	int rc = reference_get(g->j, g->t->worker, &values, &r, e);
+	if (rc < 0)
+		return rc;
+	const char *unfit = r->unfit;
+	for (size_t k = 0; k < r->output_count && !r->unfit; k++)
+		if (r->outputs[k].unfit && (!unfit || strstr(unfit, REFERENCE_ELSEWHERE)))
+			unfit = r->outputs[k].unfit;
+	g->unfit = mem_str(unfit);
+	if (r->resident && !r->unfit && g->t->judge == NULL)
+		rc = trial_adopt(g->t, pool_reference(g->t->worker), e);
+	if (rc == 0 && !r->unfit && !(quick && unfit))
+		judge_with(g, r, quick);
+	reference_release(g->j->ev->references, r);
+	*ret_decided = !unfit && (g->c.passed || g->why.code != ERR_NONE);
+	return rc < 0 ? -(int)e->code : 0;
+}
+
+static int execute(struct judging *g, bool quick, struct err *e)
+{
+	bool decided = false;
+	int rc = quick ? judge(g, true, &decided, e) : 0;
+	if (quick && rc < 0 && e->code != ERR_CANCELLED)
+		*e = (struct err)ERR_INIT; /* the other reference says what is wrong */
+	else if (rc < 0)
+		return rc;
+	if (!decided) {
+		free(g->unfit);
+		g->unfit = NULL;
+		rc = judge(g, false, &decided, e);
+	}
+	if (rc == 0 && g->why.code == ERR_CANCELLED) {
+		*e = g->why;
+		rc = -ERR_CANCELLED;
+	}
+	if (rc < 0)
+		return rc;
+	if (g->why.code != ERR_NONE) {
+		free(g->c.reason);
+		g->c.passed = false;
+		g->c.code = g->why.code;
+		g->c.reason = mem_str(g->why.text);
+	}
+	return 0;
+}
+
+static int judge_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, bool quick,
+			   struct check *ret_check, char **ret_unfit, struct err *e)
+{
+	struct judging g = { .j = j, .t = t, .input = input };
+	int rc = execute(&g, quick, e);
+	if (rc < 0)
+		check_fini(&g.c);
+	else
+		*ret_check = g.c;
+	if (rc == 0 && ret_unfit)
+		*ret_unfit = g.unfit;
+	else
+		free(g.unfit);
+	return rc;
+}
+
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 		    char **ret_unfit, struct err *e)
 {
-	const struct reference *reference = NULL;
-	const struct reference_values values = { .size = t->variant->params,
-						 .seed = input->seed,
-						 .values = input->values,
-						 .immediates = input->immediates };
-	struct check c = { .passed = true, .error = NAN, .tolerance = NAN };
-	struct err why = ERR_INIT; /* the kernel's own failure */
-	int rc = reference_get(j, t->worker, &values, &reference, e);
-	if (rc < 0)
-		return rc;
-	const char *unfit = reference->unfit;
-	for (size_t k = 0; k < reference->output_count && !reference->unfit; k++)
-		if (reference->outputs[k].unfit && (!unfit || strstr(unfit, REFERENCE_ELSEWHERE)))
-			unfit = reference->outputs[k].unfit;
-	if (ret_unfit)
-		*ret_unfit = mem_str(unfit);
-	if (reference->resident && !reference->unfit && t->judge == NULL && trial_adopt(t, pool_reference(t->worker), e) < 0) {
-		reference_release(j->ev->references, reference);
-		return -(int)e->code;
-	}
-	if (!reference->unfit) {
-		c.tells = reference->tells;
-		c.weak = mem_str(reference->weak);
-		c.by = mem_str(reference->by);
-		rc = trial_execute(t, input, patience(reference), &c.device_ns, &why);
-		if (rc == 0)
-			rc = compare_outputs(t, input, reference, &c, &why);
-	}
-	reference_release(j->ev->references, reference);
-	if (rc < 0 && why.code == ERR_CANCELLED) {
-		check_fini(&c);
-		*e = why;
-		return rc;
-	}
-	if (rc < 0) {
-		free(c.reason);
-		c.passed = false;
-		c.code = why.code;
-		c.reason = mem_str(why.text);
-	}
-	*ret_check = c;
-	return 0;
+	return judge_execution(j, t, input, false, ret_check, ret_unfit, e);
+}
+
+int check_draw(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
+	       char **ret_unfit, struct err *e)
+{
+	return judge_execution(j, t, input, true, ret_check, ret_unfit, e);
 }
 
 int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, struct check *ret_check, struct err *e)
@@ -381,7 +447,7 @@ static int look_after(const struct reference_source *j, struct trial *t, const s
 		      struct check *io_check, struct err *e)
 {
 	struct check c;
-	int rc = check_execution(j, t, input, &c, NULL, e);
+	int rc = check_draw(j, t, input, &c, NULL, e);
 	if (rc < 0)
 		return rc;
 	if (!c.passed) {

@@ -364,8 +364,8 @@ static int enter_present(const struct reference_source *j, struct pool_worker *p
 static char *key_of(const struct reference_source *j, const struct reference_values *v, const char *size)
 {
 	struct buf key = BUF_INIT;
-	buf_addf(&key, "%s %s %s %llx %d", context_hash(j->baseline)->hex, j->facts->id, size, (unsigned long long)v->seed,
-		 v->values);
+	buf_addf(&key, "%s %s %s %llx %d %d", context_hash(j->baseline)->hex, j->facts->id, size, (unsigned long long)v->seed,
+		 v->values, v->quick);
 	for (uint64_t i = 0; i < v->immediates.count; i++)
 		buf_addf(&key, " %a", v->immediates.at[i]);
 	return buf_steal(&key);
@@ -381,7 +381,8 @@ int reference_get(const struct reference_source *j, struct pool_worker *device, 
 				      .process = pool_reference(device),
 				      .seed = values->seed,
 				      .values = values->values,
-				      .immediates = values->immediates };
+				      .immediates = values->immediates,
+				      .quick = values->quick };
 	struct entry *entry = NULL;
 	int rc = enter_present(j, m.process, key, &entry, e);
 	if (rc == 0 && entry == NULL) {

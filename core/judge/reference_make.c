@@ -82,6 +82,17 @@ static bool oracle_moves(const struct making *m)
 	return truth_is_oracle(&m->truth) && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
 }
 
+/* Whether the baseline's own errors count, and its copies: what was not rounded is only asked for on declared values. */
+static bool has_baseline(const struct making *m)
+{
+	return !m->q->quick || m->q->values == PLAN_DECLARED;
+}
+
+static unsigned perturbations(const struct making *m)
+{
+	return m->q->quick ? 1 : PERTURBATIONS;
+}
+
 /* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. An oracle in double has
  * itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates may. */
 static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
@@ -95,8 +106,8 @@ static int execute(struct making *m, struct trial *t, const struct trial_input *
 				     .params = m->q->params,
 				     .input = input,
 				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
-				     .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE,
-				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? PERTURBATIONS : 0,
+				     .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m),
+				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? perturbations(m) : 0,
 				     .amplitude = m->amplitude,
 				     .cancel = m->q->j->ev->cancel };
 	oracle_answer_fini(&m->answer);
@@ -262,7 +273,7 @@ static int run_moved(struct making *m, struct trial *t, double amplitude, struct
 	struct trial_input input = input_of(m);
 	int rc = 0;
 	input.amplitude = amplitude;
-	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS; input.perturbation++)
+	for (input.perturbation = 1; rc == 0 && input.perturbation <= perturbations(m); input.perturbation++)
 		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
 	return rc;
 }
@@ -272,7 +283,9 @@ static int run_moved(struct making *m, struct trial *t, double amplitude, struct
 static int run_perturbed(struct making *m, struct trial *t, struct err *e)
 {
 	int rc = oracle_moves(m) ? 0 : run_moved(m, t, m->amplitude, e);
-	if (rc == 0 && !oracle_moves(m) && turns_over(m))
+	if (rc < 0 || m->q->quick)
+		return rc;
+	if (!oracle_moves(m) && turns_over(m))
 		rc = run_moved(m, t, -m->amplitude, e);
 	size_t count;
 	const enum plan_values *others = round_absorbing(m->q->values, context_region(m->q->j->baseline, REGION_DEVICE), &count);
@@ -661,7 +674,7 @@ static int make(struct making *m, struct err *e)
 	rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
 	if (rc == 0)
 		rc = run_truth(m, e);
-	bool alone = m->truth.kind == TRUTH_BASELINE || truth_is_oracle(&m->truth);
+	bool alone = m->truth.kind == TRUTH_BASELINE || truth_is_oracle(&m->truth) || !has_baseline(m);
 	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);
 	for (size_t k = 0; rc == 0 && alone && k < m->r->output_count; k++)

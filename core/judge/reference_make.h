@@ -13,6 +13,7 @@ struct reference_making {
 	uint64_t seed;
 	enum plan_values values;
 	struct plan_immediates immediates;
+	bool quick; /* reference_values.quick */
 };
 
 /* Fills *io_reference, which is empty; the caller frees it, even on failure. Values that cannot judge are an error only if they are

@@ -25,8 +25,7 @@ enum {
 	LARGE_BYTES = 16 << 20 /* and what they cost much for */
 };
 
-#define DRAWS_NS (2 * CLOCK_S)
-#define DRAWS_LARGE_NS CLOCK_S /* of large arrays */
+#define DRAWS_NS CLOCK_S
 
 /* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
 bool suite_in_parts(const struct spec *spec)
@@ -41,7 +40,7 @@ static int execute(struct suite_running *r, const struct trial_input *input, str
 	check_fini(c);
 	free(*io_unfit);
 	*io_unfit = NULL;
-	int rc = check_execution(r->j, &r->trial, input, c, io_unfit, e);
+	int rc = check_draw(r->j, &r->trial, input, c, io_unfit, e);
 	*io_judged |= *io_unfit == NULL;
 	return rc;
 }
@@ -72,11 +71,10 @@ static uint64_t seed_of(enum plan_values values, uint64_t seed, uint64_t i)
 	return plan_seed(seed + PLAN_SEEDS * i, i % 4 ? PLAN_SEED_LONE : PLAN_SEED_MORE);
 }
 
-/* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets two or three. */
+/* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets three or four. */
 static int draw(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit, struct err *e)
 {
-	bool large = plan_bytes(r->trial.variant->plan) > LARGE_BYTES;
-	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + (large ? DRAWS_LARGE_NS : DRAWS_NS);
+	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
 	bool judged = false;
 	int rc = 0;
 	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && (i == 1 || clock_now() < until); i++) {
@@ -254,7 +252,7 @@ static int check_dictionary(struct suite_running *r, enum plan_values values, st
 		};
 		char *unfit = NULL;
 		check_fini(c);
-		rc = check_execution(r->j, &r->trial, &input, c, &unfit, e);
+		rc = check_draw(r->j, &r->trial, &input, c, &unfit, e);
 		if (rc == 0 && !c->passed) {
 			bool open = round_inputs(plan, values).open;
 			char *numbers = dictionary_text(&draws[i].numbers);

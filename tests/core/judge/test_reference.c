@@ -1,6 +1,8 @@
 /* core/judge/reference: what is computed ahead is found when it is needed. Nothing is computed while the process is held, and no
- * more is computed ahead than can be kept. */
+ * more is computed ahead than can be kept. Quick bounds are never wider than the others. */
 #include "core/judge/reference.h"
+
+#include <math.h>
 
 #include "base/clock.h"
 #include "core/sample.h"
@@ -72,6 +74,34 @@ static void bounded(const struct scene *x)
 	references_free(small);
 }
 
+static void quick(const struct scene *x)
+{
+	static const enum plan_values values[] = { PLAN_DECLARED,      PLAN_WIDE,      PLAN_SPECIAL,  PLAN_MIXED_ZEROS,
+						   PLAN_INFINITE_ROWS, PLAN_NEAR_TIES, PLAN_SEGMENTS, PLAN_PATTERNS };
+	struct reference_source j = { .ev = &x->ev, .baseline = x->ctx, .facts = &x->s->facts };
+	size_t wider = 0, finite = 0, narrower = 0;
+	for (size_t i = 0; i < MEM_COUNT(values); i++) {
+		struct reference_values v = { .size = x->size, .seed = 5, .values = values[i] };
+		const struct reference *r[2] = { NULL };
+		struct err e = ERR_INIT;
+		int rc = reference_get(&j, x->device, &v, &r[0], &e);
+		v.quick = true;
+		rc = rc < 0 ? rc : reference_get(&j, x->device, &v, &r[1], &e);
+		is_int(rc, 0, "values %d: both references are made %s", values[i], e.text);
+		for (size_t k = 0; rc == 0 && k < N * N; k++) {
+			const float *full = (const float *)(const void *)r[0]->outputs[0].wanted + N * N;
+			const float *fast = (const float *)(const void *)r[1]->outputs[0].wanted + N * N;
+			wider += fast[k] > 1.1f * full[k]; /* errors of the baseline are sorted by what moved */
+			narrower += fast[k] < full[k];
+			finite += isfinite(full[k]);
+		}
+		reference_release(x->ev.references, r[0]);
+		reference_release(x->ev.references, r[1]);
+	}
+	is_int((int64_t)wider, 0, "no quick bound is wider");
+	ok(finite > 5 * N * N && narrower > finite / 2, "they are other bounds (%zu of %zu are narrower)", narrower, finite);
+}
+
 int main(int argc, char **argv)
 {
 	struct sample s;
@@ -89,11 +119,12 @@ int main(int argc, char **argv)
 		is_int(eval_take_device(&x.ev, &s.facts, NULL, &x.device, &e), 0, "a device %s", e.text);
 		held(&x);
 		bounded(&x);
+		quick(&x);
 		pool_give(x.device);
 		params_free(x.size);
 		context_free(x.ctx);
 	} else {
-		SKIP(11, "no HLSL device");
+		SKIP(21, "no HLSL device");
 	}
 	sample_fini(&s);
 	return tap_done();
