@@ -334,6 +334,32 @@ static void check_repetitions(const struct sample *g, const struct sample *w, bo
 			 got, length, want);
 }
 
+/* A number that many elements have, where hardly any of the reference's is near it: a Poisson test on roots, as for tails. */
+static void check_frequent(const struct sample *g, const struct sample *w, char *finding)
+{
+	uint64_t n = looked_at(g, 0), below = 0, above = 0;
+	double *x = MEM_NEW_N(double, n), *y = MEM_NEW_N(double, n);
+	double slack = dtype_is_float(g->type) ? ROUNDINGS * dtype_roundoff(g->type) : 0;
+	dtype_load_all(g->type, g->bytes, x, n);
+	dtype_load_all(w->type, w->bytes, y, n);
+	order_many_doubles(x, n);
+	order_many_doubles(y, n);
+	for (uint64_t i = 0, count; i < n && *finding == '\0'; i += count) {
+		for (count = 1; i + count < n && x[i + count] == x[i];)
+			count++;
+		while (below < n && y[below] < x[i] - slack * fabs(x[i]))
+			below++;
+		while (above < n && y[above] <= x[i] + slack * fabs(x[i]))
+			above++;
+		double more = sqrt((double)count) - sqrt((double)(above > below ? above - below : 0));
+		if (isfinite(x[i]) && more * M_SQRT2 > Z)
+			snprintf(finding, WIRE_FINDING, "%" PRIu64 " elements are %.9g, of the reference's %" PRIu64, count, x[i],
+				 above > below ? above - below : 0);
+	}
+	free(x);
+	free(y);
+}
+
 /* Elements of an array from `first` on. free(). */
 static double *part(const struct sample *s, uint64_t first, uint64_t n)
 {
@@ -440,6 +466,8 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 		}
 		if (*figures.finding == '\0')
 			check_tails(&g, &w, figures.finding);
+		if (*figures.finding == '\0')
+			check_frequent(&g, &w, figures.finding);
 		if (*figures.finding == '\0')
 			check_repetitions(&g, &w, want->several, figures.finding);
 		if (*figures.finding == '\0')

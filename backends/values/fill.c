@@ -156,7 +156,7 @@ static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 
 enum plan_values fill_values(const struct plan_buffer *b, const struct fill_choice *choice)
 {
-	bool named = choice->values == PLAN_IMMEDIATES || choice->values == PLAN_IMMEDIATE_ROWS;
+	bool named = choice->values == PLAN_IMMEDIATES || choice->values == PLAN_IMMEDIATE_ROWS || choice->values == PLAN_LABELS;
 	return plan_values_apply(b, choice->values) && !(named && choice->immediates.count == 0) ? choice->values : PLAN_DECLARED;
 }
 

@@ -527,6 +527,15 @@ static double element(const struct stream *s, enum plan_values values, uint64_t 
 	}
 }
 
+/* How far the row or column of element i is from zero in PLAN_APART, in all arrays alike. What takes one row's or column's mean for
+ * all of them loses the others' digits. */
+static double apart(const struct stream *s, uint64_t i)
+{
+	uint64_t line = s->rows == 1 ? i / RUN : s->seed & 1 ? i % s->columns : i / s->columns;
+	uint64_t drawn = stream_random(stream_mix(s->seed + NEAR), line);
+	return drawn & 1 ? reaches[s->buffer->type].offset * (1 + stream_unit(drawn)) : 0;
+}
+
 void special_values(const struct stream *s, enum plan_values values, uint64_t first, double *v, size_t n)
 {
 	const struct plan_buffer *b = s->buffer;
@@ -551,6 +560,12 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_FAR:
 		for (size_t i = 0; i < n; i++)
 			v[i] += is_inside(b, v[i] + offset) ? offset : 0;
+		break;
+	case PLAN_APART:
+		for (size_t i = 0; i < n; i++) {
+			double x = v[i] + apart(s, first + i);
+			v[i] = is_inside(b, x) ? x : v[i];
+		}
 		break;
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;
 	case PLAN_SPECIAL_HIGH:

@@ -132,17 +132,25 @@ static uint64_t one_segment(const struct stream *s, uint64_t i)
 }
 
 /* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one
- * long chain, and so are edges between two such arrays, or in the rows of one. Every other longer row holds the same numbers in all
- * arrays, but further on in some. */
+ * long chain, and so are edges between two such arrays, or in the rows of one. By seed a few elements break it. Every other longer
+ * row holds the same numbers in all arrays, but further on in some, at once or from some place on, or with a stretch of its own. */
 static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 {
 	uint64_t count = s->rows * s->columns, part = i / ((count + LADDERS - 1) / LADDERS), row = i / s->columns,
 		 column = i % s->columns;
 	uint64_t shift = 1 + salted(s, PLACE, part) % 4, down = stream_random(stream_mix(s->seed + ORDER), part) & 1;
-	if (s->rows > 1 && s->columns > SHORT && row & 1) {
-		column += salted(s, PLACE, ~row) % (s->columns / 2);
+	uint64_t own = salted(s, AGAIN, i);
+	if (s->columns > SHORT && (s->rows > 1 ? row : s->seed >> 3) & 1) {
+		uint64_t drawn = salted(s, PLACE, ~row), by = drawn % (s->columns / 2), from = (drawn >> 32) % s->columns;
+		uint64_t how = stream_random(stream_mix(s->seed + ORDER), ~row) % 3;
+		if (how == 2 && column - from < by) /* of what is before `from`, the difference is huge */
+			return within(own, range);
+		if (how == 0 || (how == 1 && column >= from))
+			column += by;
 		return within(stream_random(stream_mix(s->seed + AGAIN), row << 32 | column), range);
 	}
+	if (s->seed & 4 && own % RARE == 0)
+		return within(own >> 8, range);
 	if (s->rows > 1 && s->columns <= SHORT)
 		i = row + column;
 	if (range != UINT64_MAX)
@@ -177,6 +185,16 @@ static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_
 	return within(1, range);
 }
 
+/* A number that stands for something, such as a label to be ignored, is all that a row or the whole array has, or nearly. */
+static uint64_t labelled(const struct stream *s, uint64_t i, uint64_t base, uint64_t range)
+{
+	const struct plan_immediates *m = s->immediates;
+	uint64_t row = i / row_length(s), other = within(salted(s, MAGNITUDE, i), range), kind = salted(s, TIE, row) % 4;
+	double c = m->at[((s->seed >> 1) + (s->seed & 1 ? 0 : row)) % m->count];
+	bool kept = !(s->seed & 1) && (kind == 3 || (kind == 2 && salted(s, HOLE, i) % RARE == 0));
+	return kept || !special_holds(s->buffer, c) ? other : (uint64_t)(int64_t)c - base;
+}
+
 /* Seeds of random numbers that are counted up, or of which only some bits differ. */
 static uint64_t neighbour(const struct stream *s, uint64_t i, uint64_t range)
 {
@@ -195,6 +213,7 @@ void special_integers(const struct stream *s, enum plan_values values, uint64_t 
 		to[i] = values == PLAN_INTEGERS                            ? any_integer(s, first + i, base, range)
 			: values == PLAN_NUMBERS                           ? number(s, first + i, base, range)
 			: values == PLAN_ENDS || values == PLAN_MIXED_ENDS ? base + at_ends(s, values, first + i, range)
+			: values == PLAN_LABELS                            ? base + labelled(s, first + i, base, range)
 			: values == PLAN_NEIGHBOURS                        ? base + neighbour(s, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
 				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)

@@ -57,6 +57,16 @@ static bool in_block(const struct stream *s, uint64_t i)
 	return inside != (drawn >> 62 == 0);
 }
 
+/* Whether element i is high where a diagonal of each matrix stands out, or parallel ones that are some way apart. */
+static bool in_diagonal(const struct stream *s, uint64_t i)
+{
+	uint64_t height = (uint64_t)s->buffer->dims[s->buffer->rank - 2], row = i / s->columns, y = row % height,
+		 x = i % s->columns;
+	uint64_t drawn = salted(s, TIE, ~(row / height)), all = height + s->columns, at = (drawn >> 8) % all,
+		 period = drawn & 1 ? all : UINT64_C(8) << (drawn >> 2 & 3), turn = drawn & 16 ? x + y : x + height - y;
+	return (turn % period == at % period) != (drawn >> 63);
+}
+
 /* Whether a column is high where those stand out that share most bits of their number, as the elements of one thread do:
  * neighbours, and neighbours of these that are a power of two apart. */
 static bool in_share(const struct stream *s, uint64_t row, uint64_t column)
@@ -80,7 +90,7 @@ static bool is_high(const struct stream *s, uint64_t i)
 	if (special_takes(s))
 		return other != (salted(s, CONSTANT, 0) & 1);
 	if (s->seed % PLAN_SEEDS == PLAN_SEED_BLOCKS && s->buffer->rank > 1)
-		return other != in_block(s, i);
+		return other != (salted(s, NEAR, ~UINT64_C(0)) & 1 ? in_block(s, i) : in_diagonal(s, i));
 	if (s->seed % PLAN_SEEDS == PLAN_SEED_SHARES)
 		return other != in_share(s, row, column);
 	while (most < PERIODS && UINT64_C(8) << most <= s->columns)

@@ -36,6 +36,7 @@ enum {
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_SQUARED 4.0          /* squared roundoffs of the largest element: converging iterations stop so near zero */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
+#define BOUND_LOST 0x1p-50         /* what a double loses of a faint number beside 1, as in log(1 + x), is all of it */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
 
@@ -78,6 +79,7 @@ struct bound_limits {
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
+	uint32_t faint;        /* 1: where the truth is zero and does not move, it may have lost a faint number beside another */
 	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
@@ -293,7 +295,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	bound_set(x, sum + spacing + l->tiny + stopped, cause);
+	bound_set(x, sum + spacing + l->tiny + stopped + (l->faint && x->y == 0 && x->moved == 0 ? BOUND_LOST : 0), cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (error > granted + again && !l->capped)

@@ -94,6 +94,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_EXACT: return floats && (varies || sorted) && plan_integers(b, 16, &first);
 	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);
 	case PLAN_OFFSET:
+	case PLAN_APART:
 	case PLAN_FAR: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
 	case PLAN_LARGER: return floats && varies;
@@ -124,6 +125,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_ENDS:
 	case PLAN_MIXED_ENDS:
 	case PLAN_NEIGHBOURS:
+	case PLAN_LABELS:
 	case PLAN_NUMBERS: return !floats && varies;
 	case PLAN_HALVES:
 	case PLAN_QUARTERS:

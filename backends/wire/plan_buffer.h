@@ -63,8 +63,9 @@ enum plan_values {
 	PLAN_NUMBERS, /* integers: all of a range that the array can hold; else Fibonacci numbers, squares, powers of two, sums of
 			  * two of them and their neighbours, multiples of a number, of the same kind at the same place of all
 			  * arrays */
-	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1; every other long row is the same in all arrays, but
-			  * shifted; a row of sorted ones jumps from its first to its last */
+	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1, by seed but for a few; every other long row, and by
+			  * seed an only one, is the same in all arrays, but shifted as a whole or behind a place, or but for a
+			  * stretch; a row of sorted ones jumps from its first to its last */
 	PLAN_SPECIAL_NUMBERS, /* as PLAN_SPECIAL, but NaN are declared values */
 	PLAN_FAR,             /* as PLAN_OFFSET, but all arrays are as far from zero, so that differences between them cancel */
 	PLAN_SMALL,           /* as PLAN_TINY, but 16 neighbouring rows have one scale; sorted arrays, too */
@@ -98,6 +99,8 @@ enum plan_values {
 	PLAN_SPECIAL_NANS, /* as PLAN_SPECIAL, but infinities are large numbers of their sign */
 	PLAN_NAN_RUNS,     /* the rows and runs of PLAN_RUNS, of NaN instead, in all arrays */
 	PLAN_NEIGHBOURS,   /* integers: in seeds of one group the same uniform ones; by plan_neighbour, one of them differs */
+	PLAN_APART,        /* as PLAN_FAR, but rows or, by seed, columns are each as far as is drawn, half of them not at all */
+	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
 	PLAN_VALUES,       /* their number */
 };
 
@@ -173,7 +176,7 @@ struct plan_buffer {
 static inline bool plan_values_whole(enum plan_values v)
 {
 	return v == PLAN_INTEGERS || v == PLAN_FEW || v == PLAN_NUMBERS || v == PLAN_CHAINS || v == PLAN_ENDS ||
-	       v == PLAN_MIXED_ENDS || v == PLAN_NEIGHBOURS;
+	       v == PLAN_MIXED_ENDS || v == PLAN_NEIGHBOURS || v == PLAN_LABELS;
 }
 
 /* Filled before an execution, or compared after it; an inout is both. */

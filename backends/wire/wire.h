@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 26, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 27, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -195,7 +195,7 @@ struct wire_compare {
 /* Bytes of one bound beside values of that type. */
 static inline size_t wire_bound_size(enum dtype want_type) { return want_type == DTYPE_F64 ? 8 : 4; }
 
-enum { WIRE_MISMATCHES = 64, WIRE_MAP = 8, WIRE_FINDING = 240, WIRE_POOLED = 48 /* executions */ };
+enum { WIRE_MISMATCHES = 64, WIRE_MAP = 8, WIRE_FINDING = 240, WIRE_POOLED = 128 /* executions */ };
 struct wire_mismatch { int64_t index; double got, want, bound; }; /* index: row-major over the logical dims */
 
 /* An element is judged unless its bound is infinite. It is right when |got-want| <= bound; a NaN or an infinity is wanted

@@ -41,8 +41,8 @@ int check_run(const struct reference_source *j, struct trial *t, uint64_t seed, 
  * executed, or which output they leave out; NULL when they can. */
 int check_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 		    char **ret_unfit, struct err *e);
-/* The same, at first with quick bounds (reference.h), which decide for nearly all right kernels. ret_check->tells is false then. For
- * what is only to be refuted. */
+/* The same, at first with quick bounds (reference.h), which decide for nearly all right kernels. ret_check->tells is false
+ * then. For what is only to be refuted. */
 int check_draw(const struct reference_source *j, struct trial *t, const struct trial_input *input, struct check *ret_check,
 	       char **ret_unfit, struct err *e);
 /* The seeds of what is timed and quoted: that of the execution before, and further ones made of it, as secret, whose

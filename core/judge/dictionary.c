@@ -12,6 +12,7 @@
 
 enum {
 	DRAWS_MOST = 7, /* of single elements */
+	LABELS_MOST = 3,
 	SHOWN = 4,      /* numbers in a message */
 	DRAWN_LEAST = 4 /* numbers, also where an array is too small */
 };
@@ -35,19 +36,32 @@ static void add(double **list, size_t *count, double v)
 		*MEM_PUSH(*list, *count) = v;
 }
 
+static bool is_extent(const struct plan *plan, int64_t n)
+{
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		for (unsigned d = 0; d < plan->buffers[i].rank; d++)
+			if (plan->buffers[i].dims[d] == n)
+				return true;
+	return false;
+}
+
 void dictionary_add(struct wire_immediates *to, const struct variant *v)
 {
 	const struct wire_immediates *from = &v->compiled.immediates;
+	for (size_t i = 0; i < v->plan->op_count; i++) {
+		const struct plan_launch *l = &v->plan->ops[i].launch;
+		for (size_t k = 0; v->plan->ops[i].kind == PLAN_OP_LAUNCH && k < l->arg_count; k++) {
+			const struct plan_arg *a = &l->args[k];
+			if (a->kind == PLAN_ARG_SCALAR && dtype_is_float(a->type))
+				add(&to->floats, &to->float_count, a->f);
+			else if (a->kind == PLAN_ARG_SCALAR && !is_extent(v->plan, a->i))
+				add(&to->others, &to->other_count, (double)a->i);
+		}
+	}
 	for (size_t i = 0; i < from->float_count; i++)
 		add(&to->floats, &to->float_count, from->floats[i]);
 	for (size_t i = 0; i < from->other_count; i++)
 		add(&to->others, &to->other_count, from->others[i]);
-	for (size_t i = 0; i < v->plan->op_count; i++) {
-		const struct plan_launch *l = &v->plan->ops[i].launch;
-		for (size_t k = 0; v->plan->ops[i].kind == PLAN_OP_LAUNCH && k < l->arg_count; k++)
-			if (l->args[k].kind == PLAN_ARG_SCALAR && dtype_is_float(l->args[k].type))
-				add(&to->floats, &to->float_count, l->args[k].f);
-	}
 }
 
 void dictionary_fini(struct wire_immediates *w)
@@ -194,12 +208,38 @@ static unsigned draw_rows(const struct wire_immediates *kernel, const struct wir
 	return n;
 }
 
+/* Integers that may stand for something: the first few, since those that host code passes come first. One draw has rows of them,
+ * and in each of the others arrays hold one alone. */
+static unsigned draw_labels(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
+			    uint64_t seed, struct dictionary_draw ret_draws[LABELS_MOST + 1])
+{
+	const struct wire_immediates *from[] = { baseline, kernel };
+	struct plan_immediates found = { .count = 0 };
+	for (size_t k = 0; k < MEM_COUNT(from); k++)
+		for (size_t i = 0; i < from[k]->other_count && found.count < LABELS_MOST; i++) {
+			bool holds = false;
+			for (size_t b = 0; b < plan->buffer_count; b++)
+				holds |= plan_takes(&plan->buffers[b], PLAN_LABELS) &&
+					 fill_holds(&plan->buffers[b], from[k]->others[i]);
+			if (holds && !has(found.at, found.count, from[k]->others[i]))
+				found.at[found.count++] = from[k]->others[i];
+		}
+	for (uint64_t i = 0; found.count && i <= found.count; i++)
+		ret_draws[i] = (struct dictionary_draw){ .values = PLAN_LABELS,
+							 .seed = (seed / 2 * found.count + i) * 2 + (i > 0),
+							 .optional = true,
+							 .numbers = found };
+	return found.count ? (unsigned)found.count + 1 : 0;
+}
+
 unsigned dictionary_draws(const struct wire_immediates *kernel, const struct wire_immediates *baseline, const struct plan *plan,
 			  enum plan_values values, bool in_parts, uint64_t seed, struct dictionary_draw ret_draws[DICTIONARY_DRAWS])
 {
 	struct sizes sizes = in_parts ? sizes_in_parts : sizes_usual;
-	return values == PLAN_IMMEDIATES ? draw_places(kernel, baseline, plan, sizes, seed, ret_draws)
-					 : draw_rows(kernel, baseline, plan, sizes, seed, ret_draws);
+	if (values == PLAN_IMMEDIATES)
+		return draw_places(kernel, baseline, plan, sizes, seed, ret_draws);
+	unsigned n = draw_rows(kernel, baseline, plan, sizes, seed, ret_draws);
+	return n + draw_labels(kernel, baseline, plan, seed, ret_draws + n);
 }
 
 bool dictionary_is_huge(const struct plan_immediates *numbers)

@@ -83,9 +83,9 @@ struct reference_values {
 	uint64_t seed;
 	enum plan_values values;
 	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS */
-	/* With bounds from one perturbed truth instead of four to eight, and without the baseline's errors (but on declared values): a
-	 * third of the work. They are no wider, so what passes them is right; what does not needs the others. Nothing else follows
-	 * from them, least of all `tells`. */
+	/* With bounds from one perturbed truth instead of four to eight, and without the baseline's errors (but on declared
+	 * values): a third of the work. They are no wider, so what passes them is right; what does not needs the others. Nothing
+	 * else follows from them, least of all `tells`. */
 	bool quick;
 };
 

@@ -53,6 +53,8 @@ struct making {
 	bool nan;        /* inputs take NaN */
 	bool likely;     /* only probabilities have such values: they are never far from 1 together */
 	double amplitude;
+	unsigned perturbations;
+	int64_t timeout;
 	struct oracle_answer answer; /* the oracle's to the last execution */
 };
 
@@ -69,11 +71,6 @@ static struct trial_input input_of(const struct making *m)
 	};
 }
 
-static int64_t timeout_of(const struct making *m)
-{
-	return round_may_crash(m->q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS;
-}
-
 /* Where some inputs move alike, only their fill knows which; all others are perturbed by the oracle itself, in the same
  * exchange. */
 static bool oracle_moves(const struct making *m)
@@ -88,18 +85,13 @@ static bool has_baseline(const struct making *m)
 	return !m->q->quick || m->q->values == PLAN_DECLARED;
 }
 
-static unsigned perturbations(const struct making *m)
-{
-	return m->q->quick ? 1 : PERTURBATIONS;
-}
-
 /* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. An oracle in double has
  * itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates may. */
 static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
 {
 	int64_t start = clock_now();
 	if (t->worker)
-		return trial_execute(t, input, timeout_of(m), ret_ns, e);
+		return trial_execute(t, input, m->timeout, ret_ns, e);
 	bool first = m->r->output_count == 0;
 	struct oracle_question q = { .ctx = m->q->j->baseline,
 				     .plan = t->variant->plan,
@@ -107,7 +99,7 @@ static int execute(struct making *m, struct trial *t, const struct trial_input *
 				     .input = input,
 				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
 				     .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m),
-				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? perturbations(m) : 0,
+				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? m->perturbations : 0,
 				     .amplitude = m->amplitude,
 				     .cancel = m->q->j->ev->cancel };
 	oracle_answer_fini(&m->answer);
@@ -150,6 +142,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
 				     .far = round_is_far(m->q->values),
 				     .pooled = round_is_zero(m->q->values),
+				     .faint = m->q->values == PLAN_FAINT,
 				     .mixed = m->q->values == PLAN_SEGMENTS,
 				     .fields = fields };
 }
@@ -250,7 +243,6 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 	return rc;
 }
 
-/* One more truth, from other inputs. */
 static int run_other(struct making *m, struct trial *t, const struct trial_input *input, enum wire_truth_step step, struct err *e)
 {
 	int rc = execute(m, t, input, NULL, e);
@@ -267,13 +259,12 @@ static bool turns_over(const struct making *m)
 	return turns;
 }
 
-/* Truths from inputs that are moved by this amplitude. */
 static int run_moved(struct making *m, struct trial *t, double amplitude, struct err *e)
 {
 	struct trial_input input = input_of(m);
 	int rc = 0;
 	input.amplitude = amplitude;
-	for (input.perturbation = 1; rc == 0 && input.perturbation <= perturbations(m); input.perturbation++)
+	for (input.perturbation = 1; rc == 0 && input.perturbation <= m->perturbations; input.perturbation++)
 		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
 	return rc;
 }
@@ -308,10 +299,9 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 	bool any = false, exact = round_is_exact(m->q->values);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (!plan_is_input(b) || !dtype_is_float(b->type))
+		bool zero = m->q->values == PLAN_ALONE && plan_values_apply(b, PLAN_ALONE); /* zeros do not move */
+		if (!plan_is_input(b) || !dtype_is_float(b->type) || zero)
 			continue;
-		if (m->q->values == PLAN_ALONE && plan_values_apply(b, PLAN_ALONE))
-			continue; /* zeros do not move */
 		any = true;
 		exact = exact && plan_values_apply(b, m->q->values);
 		amplitude = fmax(amplitude, 2 * dtype_roundoff(b->type));
@@ -506,18 +496,9 @@ static char *weakness(const struct making *m, size_t k)
 	const struct bound_summary *s = &m->raw[k].summary;
 	if (o->tells)
 		return NULL;
-	if (!s->tells_zeros)
-		return mem_fmt("the reference output %s is zero throughout, or its bounds contain zero: a kernel that does nothing "
-			       "would pass; change the inputs' values",
-			       o->name);
-	return mem_fmt("the reference output %s is constant: a kernel that writes one number would pass; change the inputs' values",
-		       o->name);
-}
-
-/* Whether it may be the place of an extreme among floats, which on zeros alone is any. */
-static bool may_be_place(const struct making *m, const struct reference_output *o)
-{
-	return spec_flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+	return mem_fmt("the reference output %s is %s would pass; change the inputs' values", o->name,
+		       s->tells_zeros ? "constant: a kernel that writes one number"
+				      : "zero throughout, or its bounds contain zero: a kernel that does nothing");
 }
 
 /* Whether a single yes or no is all that this output says, as whether any element is NaN. */
@@ -538,7 +519,9 @@ static int refuse_output(const struct making *m, size_t k, struct err *e)
 	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
 		return err_set(e, ERR_INTERNAL,
 			       "%s is judged by the values of its rows, among which NaN and ends of ranges have no place", o->name);
-	if (m->q->values == PLAN_ALONE && may_be_place(m, o))
+	/* Among zeros alone any place is that of an extreme. */
+	bool place = spec_flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
+	if (m->q->values == PLAN_ALONE && place)
 		return err_set(e, ERR_INTERNAL, "%s may hold the places of extremes, and all values are equal", o->name);
 	if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
 		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
@@ -600,7 +583,7 @@ static int compare_kinds(const struct making *m, struct trial *t, struct err *e)
 static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 {
 	struct trial_input input = input_of(m);
-	int rc = trial_execute(t, &input, timeout_of(m), &m->r->execute_ns, e);
+	int rc = trial_execute(t, &input, m->timeout, &m->r->execute_ns, e);
 	if (rc == 0 && variant_output_count(t->variant) != m->r->output_count)
 		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, but its reference has %zu",
 			     variant_output_count(t->variant), m->r->output_count);
@@ -684,7 +667,11 @@ static int make(struct making *m, struct err *e)
 
 int reference_make(const struct reference_making *q, struct reference *io_reference, struct err *e)
 {
-	struct making m = { .q = q, .spec = context_spec(q->j->baseline), .r = io_reference };
+	struct making m = { .q = q,
+			    .spec = context_spec(q->j->baseline),
+			    .r = io_reference,
+			    .perturbations = q->quick ? 1 : PERTURBATIONS,
+			    .timeout = round_may_crash(q->values) ? INTEGERS_NS : EVAL_EXECUTE_NS };
 	int rc = make(&m, e);
 	for (size_t k = 0; k < m.r->output_count; k++) {
 		free(m.raw[k].answer);

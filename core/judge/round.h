@@ -45,10 +45,10 @@ static inline bool round_is_exact(enum plan_values v)
  * cancel. */
 static inline bool round_is_far(enum plan_values v)
 {
-	return v == PLAN_FAR || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS ||
-	       v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE || v == PLAN_EXTREME ||
-	       v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT || v == PLAN_SEGMENTS ||
-	       round_is_zero(v);
+	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
+	       v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE ||
+	       v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT ||
+	       v == PLAN_SEGMENTS || round_is_zero(v);
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -89,7 +89,7 @@ static inline bool round_is_infinite(enum plan_values v)
 static inline double round_far_factor(enum plan_values v)
 {
 	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
-	bool shifted = v == PLAN_FAR || v == PLAN_LARGER || equal;
+	bool shifted = v == PLAN_FAR || v == PLAN_APART || v == PLAN_LARGER || equal;
 	if (v == PLAN_SEGMENTS)
 		return MIXED_FACTOR;
 	if (round_is_close(v))

@@ -18,7 +18,9 @@ enum {
 	AGAIN = 8,        /* draws of declared values */
 	SPECIALS = 16,    /* further draws of PLAN_SPECIAL, three of four with one value alone */
 	SPECIALS_LARGE = 10, /* of large arrays: a GPU makes them fast, and elsewhere their time ends them */
-	PATTERNS = 12, /* further draws of PLAN_PATTERNS */
+	PATTERNS = 16, /* further draws of PLAN_PATTERNS */
+	CHAINS = 8,    /* of PLAN_CHAINS */
+	DIRECTIONS = 2, /* of PLAN_APART: rows, columns */
 	SEGMENTS = 8,  /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
@@ -131,6 +133,17 @@ int suite_check_special(struct suite_running *r, struct check *c, char **ret_unf
 	bool said = strstr(buf_text(&r->log), SUITE_GAP SUITE_SPECIAL);
 	r->needless = said || (*ret_unfit && strstr(*ret_unfit, REFERENCE_ELSEWHERE));
 	return rc;
+}
+
+int suite_check_apart(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return draw_several(r, PLAN_APART, DIRECTIONS, c, ret_unfit, e);
+}
+
+/* Each draw breaks such integers elsewhere. */
+int suite_check_chains(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	return draw_several(r, PLAN_CHAINS, CHAINS, c, ret_unfit, e);
 }
 
 /* Which parts are small differs from array to array. */

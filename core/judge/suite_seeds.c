@@ -7,7 +7,7 @@
 #include "core/judge/suite_draws.h"
 
 enum {
-	SEEDS = 64,        /* some are drawn twice, which the worker leaves out; */
+	SEEDS = 160,       /* some are drawn twice, which the worker leaves out; */
 	SEEDS_LEAST = 6,   /* fewer, where */
 	NUMBERS = 1 << 22, /* so many numbers come of fewer */
 	NEIGHBOURS = 24,   /* executions that differ little from one */

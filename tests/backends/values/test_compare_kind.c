@@ -300,6 +300,11 @@ static void test_random(void)
 		got[N / 2 + (i * 4099 & (N / 2 - 1))] = got[i];
 	has_str(finding(got, want), "have the magnitude of another one",
 		"distribution: numbers that occur twice, rearranged, are wrong");
+	draw(got, 63);
+	for (int i = 0; i < N; i += N / 32)
+		got[i] = 0.25f;
+	has_str(finding(got, want), "32 elements are 0.25, of the reference's 0",
+		"distribution: one number that comes too often is wrong");
 	draw(got, 61);
 	for (int i = 0; i < N / 2; i++)
 		got[N - 1 - i] = 1 - got[i];

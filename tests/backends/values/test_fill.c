@@ -312,6 +312,78 @@ static void test_numbers(void)
 	free(w);
 }
 
+/* Each row, or each column, is as far from zero as the other array's. */
+static void test_apart(void)
+{
+	enum { ROWS = 40, COLUMNS = 24, N = ROWS * COLUMNS };
+	struct plan_buffer b = matrix(DTYPE_F32, ROWS, COLUMNS, COLUMNS, PLAN_NORMAL), c = b;
+	float *v = MEM_NEW_N(float, N), *w = MEM_NEW_N(float, N);
+	c.name = "other";
+	for (uint64_t seed = 2; seed < 4; seed++) {
+		int alike = 0, far = 0, near = 0;
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_APART }, v);
+		fill_chosen(&c, &(struct fill_choice){ .seed = seed, .values = PLAN_APART }, w);
+		for (int i = 0; i < N; i++) {
+			int line = seed & 1 ? i % COLUMNS : i / COLUMNS * COLUMNS;
+			alike += fabsf(v[i] - w[line]) < 20;
+			far += v[i] > 1000;
+			near += v[i] < 10;
+		}
+		ok(alike == N && far + near == N && far > N / 4 && near > N / 4, "%s are each elsewhere (%d far, %d near)",
+		   seed & 1 ? "columns" : "rows", far, near);
+	}
+	free(v);
+	free(w);
+}
+
+/* An array of one label, or rows of it; sequences that agree but for a stretch. */
+static void test_labels(void)
+{
+	enum { ROWS = 64, COLUMNS = 32, N = ROWS * COLUMNS };
+	struct plan_buffer b = matrix(DTYPE_I32, ROWS, COLUMNS, COLUMNS, PLAN_RANDOM);
+	struct fill_choice labels = { .seed = 1, .values = PLAN_LABELS, .immediates = { .count = 2, .at = { 100, 7 } } };
+	int32_t *v = MEM_NEW_N(int32_t, N), *w = MEM_NEW_N(int32_t, N);
+	int all = 0, rows = 0, nearly = 0, together = 0, moved = 0;
+	b.closed = true;
+	b.most = 210;
+	fill_chosen(&b, &labels, v);
+	labels.seed = 2;
+	fill_chosen(&b, &labels, w);
+	for (int y = 0; y < ROWS; y++) {
+		int has = 0;
+		for (int x = 0; x < COLUMNS; x++) {
+			all += v[y * COLUMNS + x] == 100;
+			has += w[y * COLUMNS + x] == (y & 1 ? 100 : 7);
+		}
+		rows += has == COLUMNS;
+		nearly += has < COLUMNS && has > COLUMNS / 2;
+	}
+	ok(all == N && rows > ROWS / 4 && rows < ROWS * 3 / 4 && nearly > 2, "one label throughout, or rows of two (%d, %d)", rows,
+	   nearly);
+	b = matrix(DTYPE_I32, 1, N, N, PLAN_RANDOM);
+	b.name = "first";
+	struct plan_buffer c = b;
+	c.name = "second";
+	/* Each element of one is in the other, at most half a row away, but for a stretch. */
+	for (uint64_t seed = 8; seed < 8 + 16 * 16; seed += 16) {
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_CHAINS }, v);
+		fill_chosen(&c, &(struct fill_choice){ .seed = seed, .values = PLAN_CHAINS }, w);
+		int here = 0, anywhere = 0;
+		for (int at = 0; at < N; at++) {
+			bool found = false;
+			for (int k = 0; k < N && !found; k++)
+				found = v[at] == w[k];
+			here += v[at] == w[at];
+			anywhere += found;
+		}
+		together += here > N / 8 && here < N;
+		moved += here < N / 2 && anywhere > N / 2;
+	}
+	ok(together > 3 && moved > 3, "sequences agree in part, or when they are shifted (%d, %d)", together, moved);
+	free(v);
+	free(w);
+}
+
 /* Halves of the value, of eight and of ten times the value; none of a third. */
 static void test_halves(void)
 {
@@ -383,7 +455,7 @@ static void test_for_good(void)
 		"6e8770d6b1588f28152d8b1cd06b748937fdd9b24f5607d680d50ad384dee29e",
 		"b741a09120e04753136f785f0fcb4716eb8986e5ebbd1e1a7389aba8542cec3e",
 		"5134764ded3b6b5dcaacbd4838e06a68c7501b25c180c8958f862d8ea7b88b3c",
-		"cae960c43047a02b604cff38fe8f5d36761420241cfe082bc339a6dd6f12b746",
+		"c84c69777842e2ab8ea61d4676285e1baa12ced25e7456c3f7f28db381d3ee24",
 		"c028914e871eea9c3541e562d805af7cece3a3b702b17a0fff7228cc2b1e5c0a",
 		"2a83ac8b97237899b88aaa9a2a700e06262dc0148f1bfa3004b522c1a0ea63ad",
 		"9261c3272e5d994369692e5cee5ac18c353383ce28400f2a3965411f444297ad",
@@ -401,7 +473,7 @@ static void test_for_good(void)
 		"c279720ed25f9051c741f75fe33f8ea018ca78d8c8d620c65a4bc6973e26bb76",
 		"a72d900f5e7687a3d30d6e63c067bc535a2fc8417130f6e518ef86e9ed6098d4",
 		"4f13a47781a1282a4d1d1250951874349e5ea96d78901c91754c003f91e2ecd6",
-		"7324f7483fa71ff7644a25655eac4dc8e54bf09bf9b0a2d2f93218e48f7f01f5",
+		"458a9e5c70ea440d63cf40a766bed8b109dbf6d3e695a35704ac6b41a5e8247a",
 		"9d0e97ce44d706cf22f4c2690c717351086da871175da392982babd4c9683fb0",
 		"a497918603eae182d92812684c95d7fb2dadf5705cab6df516dcb552d1e6fa5e",
 		"8021f4f9bb8272820a27aac55027ee008effeb149723aa8bac7af8209ff91232",
@@ -409,6 +481,8 @@ static void test_for_good(void)
 		"f253a8f277224ea01f428b8a1480bba85a362ce74b7526ebcacceec1e3df8a1c",
 		"5281a0aa8144906a7235787507ecae9ca16991d5bed65b3e9ec92b5a04ab6037",
 		"7a06b6754e5518ac3280186464dc80282ab0f0e8f81c048b055a4d55bb58f89e",
+		"7271d83c65073272df1ba6d43aed781f7849f62350cab904162c3b7da10bab0c",
+		"ec35b07583f9e72a202b458a75ac1bb2d3281abbe8f197961f8f0e7d395f8e39",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
@@ -534,6 +608,8 @@ int main(void)
 	test_rounded();
 	test_few();
 	test_numbers();
+	test_apart();
+	test_labels();
 	test_halves();
 	test_for_good();
 	test_special();

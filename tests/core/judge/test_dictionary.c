@@ -122,13 +122,33 @@ static void test_rows(void)
 	is_int(dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), 0, "integers are no size of rows");
 }
 
-/* Floats that host code passes count as the code's own. */
+/* Integers that stand for something fill rows and arrays of integers that may hold them. */
+static void test_labels(void)
+{
+	struct plan_buffer a = array(DTYPE_I32, 1, 4096, PLAN_RANDOM);
+	struct plan plan = { .buffers = &a, .buffer_count = 1 };
+	struct wire_immediates kernel = { .others = (double[]){ 8, 300 }, .other_count = 2 },
+			       baseline = { .others = (double[]){ 100, -1, 8 }, .other_count = 3 };
+	struct dictionary_draw d[DICTIONARY_DRAWS];
+	a.closed = true;
+	a.least = 0;
+	a.most = 210;
+	unsigned n = dictionary_draws(&kernel, &baseline, &plan, PLAN_IMMEDIATE_ROWS, false, 5, d), whole = 0;
+	for (unsigned i = 0; i < n; i++)
+		whole += d[i].values == PLAN_LABELS && d[i].seed & 1 ? 1U << d[i].seed / 2 % d[i].numbers.count : 0;
+	ok(n == 3 && d[0].numbers.count == 2 && d[0].numbers.at[0] == 100 && d[0].numbers.at[1] == 8 && whole == 3,
+	   "rows of both labels, and an array of each");
+}
+
+/* Numbers that host code passes count as the code's own, unless they are extents. */
 static void test_gathered(void)
 {
 	struct plan_arg args[] = { { .kind = PLAN_ARG_SCALAR, .type = DTYPE_F32, .f = 12.5 },
-				   { .kind = PLAN_ARG_SCALAR, .type = DTYPE_I32, .i = 7 } };
-	struct plan_op op = { .kind = PLAN_OP_LAUNCH, .launch = { .args = args, .arg_count = 2 } };
-	struct plan plan = { .ops = &op, .op_count = 1 };
+				   { .kind = PLAN_ARG_SCALAR, .type = DTYPE_I32, .i = 7 },
+				   { .kind = PLAN_ARG_SCALAR, .type = DTYPE_I32, .i = 64 } };
+	struct plan_op op = { .kind = PLAN_OP_LAUNCH, .launch = { .args = args, .arg_count = 3 } };
+	struct plan_buffer a = array(DTYPE_F32, 64, 16, PLAN_RANDOM);
+	struct plan plan = { .buffers = &a, .buffer_count = 1, .ops = &op, .op_count = 1 };
 	struct variant v = { .plan = &plan };
 	v.compiled.immediates = (struct wire_immediates){
 		.floats = (double[]){ 2.5 }, .float_count = 1, .others = (double[]){ 9 }, .other_count = 1
@@ -136,8 +156,8 @@ static void test_gathered(void)
 	struct wire_immediates all = { .floats = NULL };
 	dictionary_add(&all, &v);
 	dictionary_add(&all, &v);
-	ok(all.float_count == 2 && all.floats[0] == 2.5 && all.floats[1] == 12.5 && all.other_count == 1 && all.others[0] == 9,
-	   "each number once, those of host code beside");
+	ok(all.float_count == 2 && all.floats[0] == 12.5 && all.floats[1] == 2.5, "each float once, that of host code first");
+	ok(all.other_count == 2 && all.others[0] == 7 && all.others[1] == 9, "an integer that is no extent, too");
 	dictionary_fini(&all);
 	char *text = dictionary_text(&(struct plan_immediates){ .count = 6, .at = { -9999, 0.5, 3, 4, 5, 6 } });
 	is_str(text, "-9999, 0.5, 3, 4 and 2 more", "a list in words");
@@ -150,6 +170,7 @@ int main(void)
 	test_derived();
 	test_many();
 	test_rows();
+	test_labels();
 	test_gathered();
 	return tap_done();
 }
