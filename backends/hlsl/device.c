@@ -13,7 +13,9 @@ static const VkMemoryPropertyFlags host_memory = VK_MEMORY_PROPERTY_HOST_VISIBLE
 
 static int pick_physical(struct backend_device *d, uint32_t index, struct err *e)
 {
-	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES };
+	VkPhysicalDeviceDriverProperties driver = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_DRIVER_PROPERTIES };
+	VkPhysicalDeviceSubgroupProperties subgroup = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SUBGROUP_PROPERTIES,
+							.pNext = &driver };
 	VkPhysicalDeviceProperties2 p = { .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2, .pNext = &subgroup };
 	VkPhysicalDevice *devices;
 	uint32_t count;
@@ -29,6 +31,7 @@ static int pick_physical(struct backend_device *d, uint32_t index, struct err *e
 	d->limits = p.properties.limits;
 	d->wave = subgroup.subgroupSize;
 	d->shares_cpu = p.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+	d->fences_wait = driver.driverID == VK_DRIVER_ID_MESA_LLVMPIPE;
 	return 0;
 }
 
@@ -300,6 +303,21 @@ int hlsl_device_transfer(struct backend_device *d, struct device_buffer *b, uint
 
 /* --- pipelines ---------------------------------------------------------------------------------------------------- */
 
+/* Mesa's llvmpipe (seen with 22.3.6) has a group wait at a fence as at a barrier. In a loop that some threads do not run, waves then
+ * pass their group's barriers. Its atomic operations order all of a thread's memory accesses, so nothing is lost without fences.
+ * Returns a copy of the code. free(). */
+static uint32_t *without_fences(const struct hlsl_kernel *code)
+{
+	enum { FENCE = 3 << 16 | 225 /* OpMemoryBarrier, of three words */, NOP = 1 << 16 };
+	size_t count = code->bytes / sizeof *code->words;
+	uint32_t *words = MEM_NEW_N(uint32_t, count + 3);
+	memcpy(words, code->words, count * sizeof *words);
+	for (size_t at = SPIRV_HEADER; at < count && words[at] >> 16; at += code->words[at] >> 16)
+		if (words[at] == FENCE)
+			words[at] = words[at + 1] = words[at + 2] = NOP;
+	return words;
+}
+
 static int make_pipeline(struct backend_device *d, struct device_pipeline *p, const struct hlsl_kernel *code, struct err *e)
 {
 	VkShaderModuleCreateInfo info = { .sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO,
@@ -307,6 +325,9 @@ static int make_pipeline(struct backend_device *d, struct device_pipeline *p, co
 					  .pCode = code->words };
 	VkComputePipelineCreateInfo pipeline = { .sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO, .layout = p->layout };
 	VkShaderModule module = VK_NULL_HANDLE;
+	uint32_t *words = d->fences_wait ? without_fences(code) : NULL;
+	if (words)
+		info.pCode = words;
 	int rc = DEVICE_CALL(d, e, CreateShaderModule, d->handle, &info, NULL, &module);
 	pipeline.stage = (VkPipelineShaderStageCreateInfo){ .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
 							    .stage = VK_SHADER_STAGE_COMPUTE_BIT,
@@ -315,6 +336,7 @@ static int make_pipeline(struct backend_device *d, struct device_pipeline *p, co
 	if (rc == 0)
 		rc = DEVICE_CALL(d, e, CreateComputePipelines, d->handle, VK_NULL_HANDLE, 1, &pipeline, NULL, &p->handle);
 	d->vk.DestroyShaderModule(d->handle, module, NULL);
+	free(words);
 	return rc;
 }
 

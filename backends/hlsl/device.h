@@ -90,7 +90,7 @@ struct backend_device {
 	VkPhysicalDeviceLimits limits;
 	VkPhysicalDeviceMemoryProperties memory;
 	bool float16, float64, int16, int64, storage16, int8; /* features that the device has, and that are enabled */
-	bool shares_cpu;
+	bool shares_cpu, fences_wait; /* fences_wait: see without_fences */
 	struct device_buffer *staging;              /* for memory that the host cannot see; made when first needed */
 	struct device_buffer *flush;                /* filled to push everything else out of the caches; made when first needed */
 	struct device_pipeline scrub;               /* overwrites shared memory (scrub.c); made when first needed */
