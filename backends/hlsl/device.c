@@ -303,9 +303,9 @@ int hlsl_device_transfer(struct backend_device *d, struct device_buffer *b, uint
 
 /* --- pipelines ---------------------------------------------------------------------------------------------------- */
 
-/* Mesa's llvmpipe (seen with 22.3.6) has a group wait at a fence as at a barrier. In a loop that some threads do not run, waves then
- * pass their group's barriers. Its atomic operations order all of a thread's memory accesses, so nothing is lost without fences.
- * Returns a copy of the code. free(). */
+/* Mesa's llvmpipe (seen with 22.3.6) has a group wait at a fence as at a barrier. In a loop that some threads do not run, waves
+ * then pass their group's barriers. Its atomic operations order all of a thread's memory accesses, so nothing is lost without
+ * fences. Returns a copy of the code. free(). */
 static uint32_t *without_fences(const struct hlsl_kernel *code)
 {
 	enum { FENCE = 3 << 16 | 225 /* OpMemoryBarrier, of three words */, NOP = 1 << 16 };
