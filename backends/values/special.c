@@ -381,6 +381,19 @@ static double few_bits(const struct stream *s, enum plan_values values, uint64_t
 	return is_inside(b, v) ? v : declared;
 }
 
+/* A value of PLAN_NARROW: what a path for narrow numbers takes, or takes wrongly. One seed in two has signs, where arrays have. */
+static double narrow(const struct stream *s, uint64_t i, double declared)
+{
+	static const unsigned char widths[PLAN_WIDTHS] = { 7, 8, 9, 11, 16, 17, 24, 25 };
+	const struct plan_buffer *b = s->buffer;
+	int bits = widths[s->seed % PLAN_WIDTHS], held = dtype_is_float(b->type) ? -ilogb(dtype_roundoff(b->type)) : MANTISSA;
+	double v = (double)(int64_t)(salted(s, MAGNITUDE, i) >> (64 - (bits < held ? bits : held)));
+	bool has_sign = dtype_is_float(b->type) ? b->fill == PLAN_NORMAL || b->lo < 0 : dtype_is_signed(b->type);
+	if (has_sign && s->seed / PLAN_WIDTHS & 1 && salted(s, SIGN, i) & 1)
+		v = -v;
+	return special_holds(b, v) ? v : declared;
+}
+
 /* Whether this is a range of integers that an array holds often, such as flags or labels. */
 static bool has_labels(const struct stream *s, double *ret_range)
 {
@@ -519,6 +532,7 @@ static double element(const struct stream *s, enum plan_values values, uint64_t 
 	case PLAN_HALVES:
 	case PLAN_QUARTERS:
 	case PLAN_EIGHTHS: return few_bits(s, values, i, v);
+	case PLAN_NARROW: return narrow(s, i, v);
 	case PLAN_IMMEDIATE_ROWS: return near_immediate(s, i, v);
 	case PLAN_PATTERNS:
 	case PLAN_FAINT:

@@ -131,6 +131,26 @@ static uint64_t one_segment(const struct stream *s, uint64_t i)
 	return (uint64_t)(int64_t)(column < cut ? s->lo : s->lo + s->width - 1);
 }
 
+/* Of a sorted array: counts up to its last element, which is the largest; by seed a few elements repeat the one before. */
+static uint64_t counted(const struct stream *s, uint64_t i)
+{
+	uint64_t column = i % s->columns, range = (uint64_t)(int64_t)s->width - 1;
+	bool again = column > 0 && s->seed & 4 && salted(s, HOLE, i) % RARE == 0;
+	return (uint64_t)(int64_t)s->lo + (column + 1 < s->columns && column - again < range ? column - again : range);
+}
+
+/* An element of a sorted array. */
+static uint64_t chained_sorted(const struct stream *s, uint64_t i)
+{
+	double declared;
+	if ((s->seed & 3) == 1)
+		return one_segment(s, i);
+	if ((s->seed & 3) == 2)
+		return counted(s, i);
+	stream_declared(s, i, &declared, 1);
+	return (uint64_t)(int64_t)declared;
+}
+
 /* Counts up or down in steps of one, as the arrays of its seed do together, from another start in each part: next(i) = i+1 is one
  * long chain, and so are edges between two such arrays, or in the rows of one. By seed a few elements break it. Every other longer
  * row holds the same numbers in all arrays, but further on in some, at once or from some place on, or with a stretch of its own. */
@@ -216,7 +236,7 @@ void special_integers(const struct stream *s, enum plan_values values, uint64_t 
 			: values == PLAN_LABELS                            ? base + labelled(s, first + i, base, range)
 			: values == PLAN_NEIGHBOURS                        ? base + neighbour(s, first + i, range)
 			: s->buffer->fill == PLAN_SORTED
-				? values == PLAN_CHAINS ? one_segment(s, first + i) : few_below(s, first + i)
+				? values == PLAN_CHAINS ? chained_sorted(s, first + i) : few_below(s, first + i)
 			: values == PLAN_CHAINS ? base + chained(s, first + i, range)
 						: base + few(s, first + i, range);
 }

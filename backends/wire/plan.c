@@ -3,6 +3,7 @@
 #include "backends/wire/plan.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,6 +128,7 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_NEIGHBOURS:
 	case PLAN_LABELS:
 	case PLAN_NUMBERS: return !floats && varies;
+	case PLAN_NARROW: return varies && (floats || !plan_has_ends(b) || b->most - b->least > INT8_MAX);
 	case PLAN_HALVES:
 	case PLAN_QUARTERS:
 	case PLAN_EIGHTHS: return floats && varies;

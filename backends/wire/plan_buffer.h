@@ -65,7 +65,7 @@ enum plan_values {
 			  * arrays */
 	PLAN_CHAINS,  /* integers: each is the one before it plus or minus 1, by seed but for a few; every other long row, and by
 			  * seed an only one, is the same in all arrays, but shifted as a whole or behind a place, or but for a
-			  * stretch; a row of sorted ones jumps from its first to its last */
+			  * stretch; a row of sorted ones jumps from its first to its last, or counts up */
 	PLAN_SPECIAL_NUMBERS, /* as PLAN_SPECIAL, but NaN are declared values */
 	PLAN_FAR,             /* as PLAN_OFFSET, but all arrays are as far from zero, so that differences between them cancel */
 	PLAN_SMALL,           /* as PLAN_TINY, but 16 neighbouring rows have one scale; sorted arrays, too */
@@ -101,6 +101,7 @@ enum plan_values {
 	PLAN_NEIGHBOURS,   /* integers: in seeds of one group the same uniform ones; by plan_neighbour, one of them differs */
 	PLAN_APART,        /* as PLAN_FAR, but rows or, by seed, columns are each as far as is drawn, half of them not at all */
 	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
+	PLAN_NARROW,       /* integers, of floats too, of so many bits at most as the seed says, in all arrays alike */
 	PLAN_VALUES,       /* their number */
 };
 
@@ -114,7 +115,8 @@ enum {
 	PLAN_SEED_BLOCKS = 0, /* of PLAN_PATTERNS */
 	PLAN_SEED_SHARES = 1,
 	PLAN_SEED_COMBS = 2,
-	PLAN_SEED_ZEROS = 3
+	PLAN_SEED_ZEROS = 3,
+	PLAN_WIDTHS = 8 /* of PLAN_NARROW: a seed's remainder by it chooses one */
 };
 static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {

@@ -33,7 +33,7 @@ static inline bool round_is_zero(enum plan_values v)
 static inline bool round_may_crash(enum plan_values v)
 {
 	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES ||
-	       v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
+	       v == PLAN_NARROW || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -48,7 +48,7 @@ static inline bool round_is_far(enum plan_values v)
 	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
 	       v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE ||
 	       v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT ||
-	       v == PLAN_SEGMENTS || round_is_zero(v);
+	       v == PLAN_SEGMENTS || v == PLAN_NARROW || round_is_zero(v);
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
@@ -68,7 +68,7 @@ static inline bool round_repeats(enum plan_values v)
 static inline bool round_is_optional(enum plan_values v)
 {
 	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE ||
-	       v == PLAN_NEGATIVE || round_is_unmoved(v);
+	       v == PLAN_NEGATIVE || v == PLAN_NARROW || round_is_unmoved(v);
 }
 
 /* Every so manyth output is alike: where every other column is zero, so may be every other output. */

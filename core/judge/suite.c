@@ -495,6 +495,7 @@ static const struct {
 	  suite_check_ends, false },
 	{ "on integers that nearly count up, or are nearly those of another array", "integers that nearly count up",
 	  suite_check_chains, false },
+	{ "on integers of few bits", "integers of few bits", suite_check_narrow, false },
 	{ "on ends of ranges in patterns", "ends of ranges in patterns", suite_check_patterns, false },
 	{ "on rows and runs of infinities", "rows and runs of infinities", suite_check_runs, false },
 	{ "on kept results", "kept results", check_reuse, false },

@@ -19,7 +19,7 @@ enum {
 	SPECIALS = 16,    /* further draws of PLAN_SPECIAL, three of four with one value alone */
 	SPECIALS_LARGE = 10, /* of large arrays: a GPU makes them fast, and elsewhere their time ends them */
 	PATTERNS = 16, /* further draws of PLAN_PATTERNS */
-	CHAINS = 8,    /* of PLAN_CHAINS */
+	CHAINS = 12,   /* of PLAN_CHAINS */
 	DIRECTIONS = 2, /* of PLAN_APART: rows, columns */
 	SEGMENTS = 8,  /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
@@ -144,6 +144,14 @@ int suite_check_apart(struct suite_running *r, struct check *c, char **ret_unfit
 int suite_check_chains(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	return draw_several(r, PLAN_CHAINS, CHAINS, c, ret_unfit, e);
+}
+
+/* Each width once; a formula that overflows on some still says something on others. */
+int suite_check_narrow(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	int rc = draw_several(r, PLAN_NARROW, PLAN_WIDTHS, c, ret_unfit, e);
+	r->needless = true; /* such values only say more */
+	return rc;
 }
 
 /* Which parts are small differs from array to array. */

@@ -304,10 +304,44 @@ static void test_numbers(void)
 	ok(up > N - 16 && together > N - 16, "integers count up or down, all arrays alike (%d, %d)", up, together);
 	s.lo = 3;
 	s.hi = 101;
+	chains.seed = 1;
 	fill_chosen(&s, &chains, v);
 	for (int i = 1; i < N; i++)
 		jumps += v[i] != v[i - 1];
 	ok(v[0] == 3 && v[N - 1] == 100 && jumps == 1, "a sorted row jumps from its first value to its last (%d times)", jumps);
+	s.hi = 2 * N;
+	chains.seed = 6;
+	fill_chosen(&s, &chains, v);
+	int steps = 0, rests = 0;
+	for (int i = 1; i < N - 1; i++) {
+		steps += v[i] == (uint32_t)(3 + i);
+		rests += v[i] == v[i - 1];
+	}
+	ok(v[0] == 3 && v[N - 1] == 2 * N - 1 && steps > N / 32 * 28 && rests > N / 64, "or counts up but for a few (%d, %d)",
+	   steps, rests);
+	free(v);
+	free(w);
+}
+
+/* Seventeen bits, of keys and of floats; no more than an int8 holds where that is the type. */
+static void test_few_bits(void)
+{
+	enum { N = 4096 };
+	struct plan_buffer b = matrix(DTYPE_U32, 1, N, N, PLAN_RANDOM), f = matrix(DTYPE_F32, 1, N, N, PLAN_NORMAL);
+	struct fill_choice narrow = { .seed = 5 + PLAN_WIDTHS, .values = PLAN_NARROW };
+	uint32_t *v = MEM_NEW_N(uint32_t, N);
+	float *w = MEM_NEW_N(float, N);
+	int within = 0, high = 0, whole = 0, below = 0;
+	fill_chosen(&b, &narrow, v);
+	fill_chosen(&f, &narrow, w);
+	for (int i = 0; i < N; i++) {
+		within += v[i] < 1 << 17;
+		high += v[i] >= 1 << 16;
+		whole += w[i] == floorf(w[i]) && fabsf(w[i]) < 1 << 17;
+		below += w[i] < 0;
+	}
+	ok(within == N && high > N / 4 && whole == N && below > N / 4,
+	   "integers of 17 bits, with signs where there are any (%d, %d)", high, below);
 	free(v);
 	free(w);
 }
@@ -483,6 +517,7 @@ static void test_for_good(void)
 		"7a06b6754e5518ac3280186464dc80282ab0f0e8f81c048b055a4d55bb58f89e",
 		"7271d83c65073272df1ba6d43aed781f7849f62350cab904162c3b7da10bab0c",
 		"ec35b07583f9e72a202b458a75ac1bb2d3281abbe8f197961f8f0e7d395f8e39",
+		"bcd7cb69fb2a773f40c09d5a72b3afaa6e318897b91dd07e390878bda5fbb516",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
@@ -608,6 +643,7 @@ int main(void)
 	test_rounded();
 	test_few();
 	test_numbers();
+	test_few_bits();
 	test_apart();
 	test_labels();
 	test_halves();
