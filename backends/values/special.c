@@ -384,9 +384,8 @@ static double few_bits(const struct stream *s, enum plan_values values, uint64_t
 /* A value of PLAN_NARROW: what a path for narrow numbers takes, or takes wrongly. One seed in two has signs, where arrays have. */
 static double narrow(const struct stream *s, uint64_t i, double declared)
 {
-	static const unsigned char widths[PLAN_WIDTHS] = { 7, 8, 9, 11, 16, 17, 24, 25 };
 	const struct plan_buffer *b = s->buffer;
-	int bits = widths[s->seed % PLAN_WIDTHS], held = dtype_is_float(b->type) ? -ilogb(dtype_roundoff(b->type)) : MANTISSA;
+	int bits = plan_width(s->seed), held = dtype_is_float(b->type) ? -ilogb(dtype_roundoff(b->type)) : MANTISSA;
 	double v = (double)(int64_t)(salted(s, MAGNITUDE, i) >> (64 - (bits < held ? bits : held)));
 	bool has_sign = dtype_is_float(b->type) ? b->fill == PLAN_NORMAL || b->lo < 0 : dtype_is_signed(b->type);
 	if (has_sign && s->seed / PLAN_WIDTHS & 1 && salted(s, SIGN, i) & 1)

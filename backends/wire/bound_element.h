@@ -36,7 +36,6 @@ enum {
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_SQUARED 4.0          /* squared roundoffs of the largest element: converging iterations stop so near zero */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
-#define BOUND_LOST 0x1p-50         /* what a double loses of a faint number beside 1, as in log(1 + x), is all of it */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
 
@@ -73,13 +72,13 @@ struct bound_limits {
 	double baseline_times; /* BOUND_BASELINE_FACTOR or BOUND_BASELINE_FAR */
 	double rounding;       /* spacings of the output that are granted */
 	double stored;         /* unit roundoff of arrays that the baseline stores and reads again; 0: none */
+	double lost;           /* a term that doubles may lose beside another: a truth may be off by as much, if it is no larger */
 	double tiny;
 	double most;           /* the largest finite |y| */
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
-	uint32_t faint;        /* 1: where the truth is zero and does not move, it may have lost a faint number beside another */
 	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
@@ -295,7 +294,8 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	bound_set(x, sum + spacing + l->tiny + stopped + (l->faint && x->y == 0 && x->moved == 0 ? BOUND_LOST : 0), cause);
+	double lost = size <= l->lost ? l->lost : 0;
+	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (error > granted + again && !l->capped)

@@ -118,6 +118,11 @@ enum {
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8 /* of PLAN_NARROW: a seed's remainder by it chooses one */
 };
+static inline int plan_width(uint64_t seed)
+{
+	const unsigned char widths[PLAN_WIDTHS] = { 7, 8, 9, 11, 16, 17, 24, 25 };
+	return widths[seed % PLAN_WIDTHS];
+}
 static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {
 	return seed / PLAN_SEEDS * PLAN_SEEDS + variant;

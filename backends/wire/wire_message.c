@@ -203,7 +203,6 @@ static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits,
 	WIRE_UP_TO(bound_limits, has_baseline, 1),
 	WIRE_UP_TO(bound_limits, capped, 1),
 	WIRE_UP_TO(bound_limits, pooled, 1),
-	WIRE_UP_TO(bound_limits, faint, 1),
 	WIRE_UP_TO(bound_limits, mixed, 1),
 	WIRE_UP_TO(bound_limits, fields, BOUND_FIELDS));
 

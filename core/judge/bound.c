@@ -355,7 +355,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
 		.pooled = r->pooled,
-		.faint = r->faint,
+		.lost = r->lost,
 		.mixed = r->mixed,
 		.fields = r->fields ? r->fields : 1,
 	};

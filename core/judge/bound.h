@@ -20,12 +20,12 @@ struct bound_rules {
 	double flushed;  /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
 	double stored;   /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
+	double lost;     /* terms that doubles may lose beside others; 0: none */
 	bool rough;      /* the truth was computed no more exactly than candidates are */
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
 	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
 	bool pooled;     /* terms may be as large as the largest element */
-	bool faint;      /* inputs are so small that doubles lose them beside 1 */
 	bool mixed;      /* values of two scales: a NaN of the truth says nothing */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };

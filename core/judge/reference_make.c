@@ -142,7 +142,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
 				     .far = round_is_far(m->q->values),
 				     .pooled = round_is_zero(m->q->values),
-				     .faint = m->q->values == PLAN_FAINT,
+				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = m->q->values == PLAN_SEGMENTS,
 				     .fields = fields };
 }

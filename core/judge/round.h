@@ -11,6 +11,7 @@
 #define FAR_FACTOR 32.0 /* times the roundoffs on far values */
 #define SHIFTED_FACTOR 4.0
 #define END_FACTOR 16.0    /* where all of a row lie close together and one element may lie apart */
+#define LOST 0x1p-50 /* beside 1 */
 #define MIXED_FACTOR 256.0 /* on rows of two scales: what is small there costs what is large */
 
 static inline bool round_is_at_end(enum plan_values v)
@@ -49,6 +50,13 @@ static inline bool round_is_far(enum plan_values v)
 	       v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE ||
 	       v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT ||
 	       v == PLAN_SEGMENTS || v == PLAN_NARROW || round_is_zero(v);
+}
+
+/* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */
+static inline double round_lost(enum plan_values v, uint64_t seed)
+{
+	double size = v == PLAN_NARROW ? (double)(1 << plan_width(seed)) : v == PLAN_LARGER ? 32 : v == PLAN_FAINT ? 1 : 0;
+	return LOST * size;
 }
 
 /* Values that stand at a decision on purpose: to perturb them would forgive what they are to show. */
