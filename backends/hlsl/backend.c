@@ -595,9 +595,9 @@ static int split(struct backend_run *r, uint64_t *ret_ns, struct err *e)
 }
 
 static int races(const struct backend_device *d, const void *binary, size_t len, const struct plan *plan,
-		 const struct wire_races *asked, char **ret_finding, struct err *e)
+		 const struct wire_races *asked, struct wire_raced *ret_raced, struct err *e)
 {
-	return hlsl_race_check(binary, len, plan, asked, d->wave, ret_finding, e);
+	return hlsl_race_check(binary, len, plan, asked, d->wave, ret_raced, e);
 }
 
 static int count(const struct backend_device *d, const void *binary, size_t len, const struct plan *plan, uint64_t seed,

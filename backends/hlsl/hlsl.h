@@ -82,10 +82,10 @@ void hlsl_bind_store(const struct spirv_member *m, const struct plan_arg *a, uin
 /* backend.h: races. Runs as many groups of each launch as eight million instructions allow (in all two million where values are not
  * the declared ones). Runs them once more when something was read that nobody wrote: its outputs must not depend on it. Where there
  * are atomic operations, runs them with groups that take turns, too, and backwards where `ordered` does not permit any order.
- * wave: lanes of the device's waves; 0 unknown. *ret_finding (free()): the first finding in words, NULL when there was none.
+ * wave: lanes of the device's waves; 0 unknown. ret_raced: wire_raced_fini; without a finding NULL stands there.
  * -ERR_UNSUPPORTED for what the interpreter does not know (images, barriers of other scopes). Touches host memory only. */
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
-		    char **ret_finding, struct err *e);
+		    struct wire_raced *ret_raced, struct err *e);
 /* backend.h: count. Of each launch as many groups as the same budget allows. wave: as above. */
 int hlsl_race_count(const void *binary, size_t len, const struct plan *plan, uint64_t seed, uint32_t wave,
 		    struct wire_counted *ret_counted, struct err *e);

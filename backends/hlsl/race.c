@@ -54,6 +54,7 @@ struct run {
 	uint64_t turns; /* groups take turns, as this number draws them; 0: one follows the other */
 	bool atomics;   /* some were executed: results may depend on the order */
 	bool lenient;   /* struct race_group */
+	bool depends;   /* hlsl_race_depends, or struct race_group's `alike` */
 	bool early;     /* so soon that no two groups of some launch were whole */
 	uint64_t groups;
 	char *finding; /* of a launch, with its kernel's name */
@@ -400,8 +401,10 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 			       "the race check reads valid SPIR-V only, and the binary's kernel %s is not: compile it again",
 			       l->kernel);
 	int rc = hlsl_race_module_read(k->words, k->bytes / sizeof *k->words, &x.m, e);
-	if (rc == 0)
+	if (rc == 0) {
+		run->depends |= hlsl_race_depends(&x.m.s);
 		rc = make_lanes(&x, e);
+	}
 	if (rc == 0)
 		bind(&x);
 	uint64_t groups = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2], before = x.group.budget, whole = 0;
@@ -430,6 +433,7 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 	run->early |= x.group.budget == 0 && whole < (groups < 2 ? groups : 2);
 	run->groups += x.groups;
 	run->atomics |= x.group.atomics;
+	run->depends |= x.group.alike;
 	if (rc == 0 && x.group.finding)
 		run->finding = mem_fmt("kernel %s: %s", l->kernel, x.group.finding);
 	if (run->doubt == NULL && x.group.doubt)
@@ -524,7 +528,7 @@ static int check_turns(const struct run *first, const struct wire_races *asked, 
 }
 
 int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, const struct wire_races *asked, uint32_t wave,
-		    char **ret_finding, struct err *e)
+		    struct wire_raced *ret_raced, struct err *e)
 {
 	struct hlsl_object object;
 	struct run runs[MEM_COUNT(undefined)];
@@ -532,7 +536,8 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 	const uint64_t budget = asked->values == PLAN_DECLARED ? BUDGET_ALL : BUDGET_OTHER;
 	struct run other = { plan, &object, .wave = wave, .undefined = undefined[0], .budget = budget, .backwards = true };
 	const char *output = NULL;
-	*ret_finding = NULL;
+	char **ret_finding = &ret_raced->finding;
+	*ret_raced = (struct wire_raced){ .finding = NULL };
 	int rc = hlsl_object_decode(binary, len, &object, e);
 	if (rc < 0)
 		return rc;
@@ -571,6 +576,7 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 			     "the race check stops after %llu instructions of a launch, before two of its groups have ended. "
 			     "Declare a smaller size as `check:`",
 			     (unsigned long long)BUDGET);
+	ret_raced->settled = rc == 0 && asked->values == PLAN_DECLARED && !runs[0].depends && !runs[0].doubt;
 	for (size_t i = 0; i < MEM_COUNT(runs); i++)
 		run_fini(&runs[i]);
 	run_fini(&other);

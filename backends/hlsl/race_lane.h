@@ -1,7 +1,7 @@
 /* race_lane: one thread group of a kernel, interpreted. race_module.c reads the kernel; race.c makes the groups and runs them.
  * race_lane.c executes the instructions of one thread ("lane") with race_arith.c, and race_wave.c those of a wave. race_memory.c
- * loads, stores and remembers who touched what; race_clock.c knows what groups have seen of each other; race_count.c counts for a
- * profile.
+ * loads, stores and remembers who touched what; race_clock.c knows what groups have seen of each other, race_depends.c whether
+ * values matter; race_count.c counts for a profile.
  *
  * Memory: values and private variables are scalars ("slots") of 64 bits in a lane's memory, shared variables in the group's.
  * A pointer is a variable's number and an offset, in slots, or in bytes for buffers. */
@@ -46,6 +46,8 @@ struct race_module {
 /* -ERR_UNSUPPORTED for what the interpreter does not know. The words must be valid SPIR-V, and stay borrowed. */
 int hlsl_race_module_read(const uint32_t *words, size_t count, struct race_module *ret_m, struct err *e);
 void hlsl_race_module_fini(struct race_module *m);
+/* race_depends.c. False: neither branches nor places depend on what buffers hold, and there are no atomic operations. */
+bool hlsl_race_depends(const struct spirv *s);
 /* -ERR_UNSUPPORTED that names an instruction. */
 int hlsl_race_unknown(uint32_t op, struct err *e);
 
@@ -113,6 +115,7 @@ struct race_begun {
 	bool runs;                  /* has not ended */
 };
 
+/* More than 20 fields: all that a step of a lane may need. */
 struct race_group {
 	const struct race_module *m;
 	struct race_memory *memory; /* per id */
@@ -121,6 +124,7 @@ struct race_group {
 	uint32_t wave;              /* lanes of a wave */
 	bool lenient;               /* integers may be no indices: an access outside ends the run, and is no finding */
 	bool atomics;               /* some were executed, by any group */
+	bool alike;                 /* a thread wrote what was there, and others touch it: on other values that may be a race */
 	bool turns;                 /* lanes stop before and behind atomic operations for others, on buffers for other groups */
 	uint32_t now;               /* counts atomic operations on buffers; begins with 1 */
 	uint32_t *clocks;           /* per place that such operations update: what those saw that did so, as `seen` */

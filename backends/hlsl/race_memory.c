@@ -53,12 +53,14 @@ static void touch(struct race_group *g, const struct race_lane *lane, struct rac
 		bool foreign = !p->shared && t->epoch && t->group != g->me->number &&
 			       !(hlsl_race_published(g, t->group, t->when) && (k != RACE_WRITE || hlsl_race_fenced(g, t)));
 		foreign |= !p->shared && t->other && !hlsl_race_published(g, t->other, t->other_when);
-		if ((t->epoch == g->me->epoch && t->lane != lane->index) || foreign)
-			/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
-			if (kind == RACE_WRITE ? !same
-					       : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
-							 !(kind == RACE_ATOMIC && k == RACE_READ))
-				found(g, lane, kind, t, (enum race_kind)k, p);
+		if (!(t->epoch == g->me->epoch && t->lane != lane->index) && !foreign)
+			continue;
+		g->alike |= kind == RACE_WRITE && same;
+		/* A plain read that meets updates alone may be old; a loop of compare and exchange finds out. */
+		if (kind == RACE_WRITE ? !same
+				       : (int)kind != k && !(kind == RACE_READ && k == RACE_ATOMIC) &&
+						 !(kind == RACE_ATOMIC && k == RACE_READ))
+			found(g, lane, kind, t, (enum race_kind)k, p);
 	}
 	struct race_touch *t = &s->by[kind];
 	bool several = t->epoch == g->me->epoch && t->lane != lane->index && kind != RACE_WRITE;

@@ -381,7 +381,10 @@ struct wire_races {
 	enum plan_values values;
 	struct plan_immediates immediates; /* of PLAN_IMMEDIATE_ROWS */
 };
-struct wire_raced { char *finding; /* the first race; "" none */ };
+struct wire_raced {
+	char *finding;    /* the first race; "" none */
+	uint32_t settled; /* 1: on other values nothing else can be found */
+};
 
 /* Interprets the kernels and counts what they do: no figure depends on a device or its load. Of the groups that were counted;
  * sectors have 32 bytes, passes go over 32 banks of 4 bytes. 20 fields: one row of a profile. */

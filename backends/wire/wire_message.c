@@ -150,7 +150,9 @@ static const struct wire_table launch_count_table = WIRE_TABLE("count of a launc
 const struct wire_table wire_counted_table = WIRE_TABLE("counted", wire_counted, NULL,
 	WIRE_LIST(wire_counted, at, count, &launch_count_table));
 
-const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL, WIRE_STRING(wire_raced, finding));
+const struct wire_table wire_raced_table = WIRE_TABLE("raced", wire_raced, NULL,
+	WIRE_STRING(wire_raced, finding),
+	WIRE_UP_TO(wire_raced, settled, 1));
 
 const struct wire_table wire_split_table = WIRE_TABLE("split", wire_split, NULL, WIRE_LIST(wire_split, ns, count, &wire_table_u64));
 

@@ -120,7 +120,7 @@ struct backend {
 	 * `ordered` says) on the order of groups. NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL
 	 * none. -ERR_UNSUPPORTED when it cannot judge this code. */
 	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
-		     const struct wire_races *asked, char **ret_finding, struct err *e);
+		     const struct wire_races *asked, struct wire_raced *ret_raced, struct err *e);
 	/* Interprets the plan on the host and counts what its kernels do. NULL: there is no interpreter. -ERR_UNSUPPORTED when it
 	 * does not know this code. */
 	int (*count)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan, uint64_t seed,

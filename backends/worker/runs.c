@@ -499,7 +499,7 @@ static int serve_races(struct runs *all, struct run *r, void *request, void *ans
 	struct wire_raced *raced = answer;
 	if (all->backend->races == NULL)
 		return err_set(e, ERR_UNSUPPORTED, "%s kernels cannot be interpreted", all->backend->name);
-	return all->backend->races(all->device, r->binary, r->binary_len, r->plan, m, &raced->finding, e);
+	return all->backend->races(all->device, r->binary, r->binary_len, r->plan, m, raced, e);
 }
 
 static int serve_count(struct runs *all, struct run *r, void *request, void *answer, struct err *e)

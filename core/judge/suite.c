@@ -279,9 +279,10 @@ static enum wire_order order_of(const struct spec *spec)
 }
 
 /* One interpretation. Other values reach branches that declared ones do not; what it cannot judge there is no gap. */
-static int interpret(struct suite_running *r, const struct wire_races *asked, char **ret_unfit, char **ret_finding, struct err *e)
+static int interpret(struct suite_running *r, const struct wire_races *asked, bool *ret_settled, char **ret_unfit,
+		     char **ret_finding, struct err *e)
 {
-	int rc = trial_races(&r->trial, asked, ret_finding, e);
+	int rc = trial_races(&r->trial, asked, ret_settled, ret_finding, e);
 	if (rc == 0 || e->code != ERR_UNSUPPORTED)
 		return rc;
 	if (asked->values == PLAN_DECLARED) {
@@ -303,20 +304,21 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
 	unsigned n = 0;
 	char *finding = NULL;
+	bool settled = false, other;
 	int rc = 0;
 	(void)c;
-	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL; i++) {
+	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
 		bool ends = i >= MEM_COUNT(values);
 		struct wire_races asked = { .seed = r->q->seed + ends * i, .values = ends ? PLAN_MIXED_ENDS : values[i] };
 		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
 		if (round_inputs(r->trial.variant->plan, asked.values).any)
-			rc = interpret(r, &asked, ret_unfit, &finding, e);
+			rc = interpret(r, &asked, &settled, ret_unfit, &finding, e);
 	}
-	if (rc == 0 && finding == NULL && *ret_unfit == NULL)
+	if (rc == 0 && finding == NULL && *ret_unfit == NULL && !settled)
 		rc = suite_numbers(r, PLAN_IMMEDIATE_ROWS, draws, &n, e);
 	for (unsigned i = 0; i < n && rc == 0 && finding == NULL; i++) {
 		struct wire_races asked = { .seed = draws[i].seed, .values = draws[i].values, .immediates = draws[i].numbers };
-		rc = interpret(r, &asked, ret_unfit, &finding, e);
+		rc = interpret(r, &asked, &other, ret_unfit, &finding, e);
 	}
 	if (finding)
 		rc = err_set(e, ERR_WRONG, "%s", finding);
@@ -486,7 +488,7 @@ static const struct {
 	  suite_check_special, false },
 	{ "on the code's own numbers", "the code's own numbers", suite_check_immediates, true },
 	{ "on rows near the code's own numbers", "rows near the code's own numbers", suite_check_immediate_rows, true },
-	{ "on rows and columns that are each elsewhere far from zero", "rows and columns far from zero", suite_check_apart, true },
+	{ "on rows and columns at different distances from zero", "rows and columns far from zero", suite_check_apart, true },
 	{ "on rows of which parts are far smaller", "rows of which parts are far smaller", suite_check_segments, true },
 	{ "against A·(B·x)", "the product", check_product, false },
 	{ "over many seeds", "random numbers", suite_check_many_seeds, false },
@@ -542,8 +544,9 @@ static void explain(struct suite_running *r)
 {
 	char *finding = NULL;
 	const struct wire_races asked = { .seed = r->q->seed };
+	bool settled;
 	struct err ignored = ERR_INIT; /* the outputs are wrong, whatever this finds */
-	if (trial_races(&r->trial, &asked, &finding, &ignored) < 0 || finding == NULL)
+	if (trial_races(&r->trial, &asked, &settled, &finding, &ignored) < 0 || finding == NULL)
 		return;
 	char *reason = mem_fmt("%s; %s", r->check.reason, finding);
 	free(r->check.reason);

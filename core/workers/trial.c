@@ -177,7 +177,7 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 	return rc;
 }
 
-int trial_races(struct trial *t, const struct wire_races *asked, char **ret_finding, struct err *e)
+int trial_races(struct trial *t, const struct wire_races *asked, bool *ret_settled, char **ret_finding, struct err *e)
 {
 	struct wire_raced raced;
 	struct wire_races races = *asked;
@@ -187,6 +187,7 @@ int trial_races(struct trial *t, const struct wire_races *asked, char **ret_find
 		return rc;
 	if (*raced.finding)
 		*ret_finding = mem_str(raced.finding);
+	*ret_settled = raced.settled;
 	wire_raced_fini(&raced);
 	return 0;
 }

@@ -15,13 +15,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct hlsl_kernel kernel = { p->ops[0].launch.kernel, words, count * sizeof *words };
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
-	char *finding = NULL;
+	struct wire_raced raced;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	if (hlsl_race_check(binary.data, binary.len, p, &asked, 4, &finding, &e) < 0)
-		assert(e.text[0] && finding == NULL);
+	if (hlsl_race_check(binary.data, binary.len, p, &asked, 4, &raced, &e) < 0)
+		assert(e.text[0] && raced.finding == NULL);
 	else
-		assert(finding == NULL || finding[0]);
-	free(finding);
+		assert(raced.finding == NULL || raced.finding[0]);
+	free(raced.finding);
 	buf_fini(&binary);
 	plan_free(p);
 	free(words);

@@ -15,6 +15,8 @@ enum { N = 19 };
 
 static const struct wire_races asked = { .seed = 7, .ordered = WIRE_ORDER_FIXED };
 
+static bool settled; /* of the last verdict: other values cannot show more */
+
 /* The verdict of one kernel: "" none, else the finding or the error. free(). */
 static char *judge(const char *device)
 {
@@ -24,17 +26,18 @@ static char *judge(const char *device)
 	struct wire_compile c = { .backend = (char *)"hlsl", .arch = (char *)"spirv1.3", .macros = (char *)"",
 				  .device = (char *)(uintptr_t)device, .defines = defines, .define_count = MEM_COUNT(defines),
 				  .plan = p };
-	char *finding = NULL;
+	struct wire_raced raced = { .finding = NULL };
 	int rc = hlsl_compile(&c, &out, &e);
 	if (rc == 0) {
-		rc = hlsl_race_check(out.binary, out.binary_len, p, &asked, 4, &finding, &e);
+		rc = hlsl_race_check(out.binary, out.binary_len, p, &asked, 4, &raced, &e);
 		wire_compiled_fini(&out);
 	}
 	plan_free(p);
 	if (rc < 0)
 		return mem_fmt("error: %s", e.text);
-	char *text = mem_fmt("%s", finding ? finding : "");
-	free(finding);
+	char *text = mem_fmt("%s", raced.finding ? raced.finding : "");
+	free(raced.finding);
+	settled = raced.settled;
 	return text;
 }
 
@@ -88,9 +91,10 @@ static void refused(const char *name, uint32_t *words, size_t count, const char 
 	struct plan *p = sample_matmul(N, 8, 4);
 	struct buf binary = BUF_INIT;
 	struct err e = ERR_INIT;
-	char *finding = NULL;
+	struct wire_raced raced;
 	hlsl_object_encode(&(struct hlsl_object){ .kernels = &kernel, .count = 1 }, &binary);
-	ok(hlsl_race_check(binary.data, binary.len, p, &asked, 4, &finding, &e) < 0 && finding == NULL, "%s are refused", name);
+	ok(hlsl_race_check(binary.data, binary.len, p, &asked, 4, &raced, &e) < 0 && raced.finding == NULL, "%s are refused",
+	   name);
 	has_str(e.text, part, "the message says why");
 	buf_fini(&binary);
 	plan_free(p);
@@ -300,8 +304,47 @@ static void test_passed_on(void)
 	     "with no DeviceMemoryBarrier() behind the write");
 }
 
+/* Whether other values than the declared ones can show more: where they decide what is accessed, or what is written twice. */
+static void test_depends(void)
+{
+	static const struct {
+		const char *name, *device;
+		bool settled;
+	} kernels[] = {
+		{ "a product in tiles", TILED(BARRIER, BARRIER), true },
+		{ "a maximum through a function and shared memory",
+		  KERNEL("groupshared float s[BX * BY];\n float most(float a, inout float b) { b += a; return max(a, b); }\n",
+			 "float x = 1; uint at = id.y * 24 + id.x; s[me] = most(A[me], x); " BARRIER
+			 " if (at < 361) C[at] = s[me ^ 1] + x;"),
+		  true },
+		{ "a branch", KERNEL("", "if (A[me] > 0) C[me] = 1;"), false },
+		{ "a loop", KERNEL("", "float s = 0; for (uint k = 0; k < uint(A[me]); k++) s += 1; C[me] = s;"), false },
+		{ "a place in a buffer", KERNEL("", "C[me] = B[uint(A[me]) % 4];"), false },
+		{ "a place in shared memory",
+		  KERNEL("groupshared float s[4];\n", "s[me % 4] = 1; " BARRIER " C[me] = s[uint(A[0]) % 4];"), false },
+		{ "a branch on what shared memory was given",
+		  KERNEL("groupshared float s[BX * BY];\n", "s[me] = A[me]; " BARRIER " if (s[me ^ 1] > 0) C[me] = 1;"), false },
+		{ "a branch on what a function returns",
+		  KERNEL("float twice(float a) { return a * 2; }\n", "if (twice(A[me]) > 1) C[me] = 1;"), false },
+		{ "a branch on what a function leaves in its argument",
+		  KERNEL("void twice(float a, out float b) { b = a * 2; }\n", "float x; twice(A[me], x); if (x > 1) C[me] = 1;"),
+		  false },
+		{ "a branch within a function",
+		  KERNEL("float one(float a) { if (a > 0) return 1; return a; }\n", "C[me] = one(A[me]);"), false },
+		{ "threads that write the same number", KERNEL("", "C[0] = max(A[me], 1e30);"), false },
+		{ "an element of a local array", KERNEL("", "float v[4] = { 1, 2, 3, 4 }; C[me] = v[uint(A[me]) & 3];"), false },
+	};
+	for (size_t i = 0; i < MEM_COUNT(kernels); i++) {
+		char *got = judge(kernels[i].device);
+		ok(settled == kernels[i].settled, "%s: %s %s", kernels[i].name,
+		   settled ? "one interpretation is enough" : "values matter", got);
+		free(got);
+	}
+}
+
 int main(void)
 {
+	test_depends();
 	test_strange_words();
 	test_waves();
 	test_unwritten();
