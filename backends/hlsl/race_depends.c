@@ -22,6 +22,7 @@ enum {
 	OP_BRANCH_CONDITIONAL = 250,
 	OP_SWITCH = 251,
 	OP_RETURN_VALUE = 254,
+	PASSES = 64, /* values mostly flow onward; a loop's need one pass more */
 	STORAGE_UNIFORM = 2,
 	STORAGE_BUFFER = 12,
 };
@@ -121,8 +122,9 @@ static void follow(struct following *f, const uint32_t *w)
 bool hlsl_race_depends(const struct spirv *s)
 {
 	struct following f = { .s = s, .holds = MEM_NEW_N(bool, s->bound), .changed = true };
-	while (f.changed && !f.depends) {
+	for (int pass = 0; f.changed && !f.depends; pass++) {
 		f.changed = false;
+		f.depends = pass == PASSES;
 		for (size_t at = SPIRV_HEADER; at < s->count && s->words[at] >> 16; at += s->words[at] >> 16)
 			follow(&f, s->words + at);
 	}
