@@ -72,7 +72,7 @@ struct bound_limits {
 	double baseline_times; /* BOUND_BASELINE_FACTOR or BOUND_BASELINE_FAR */
 	double rounding;       /* spacings of the output that are granted */
 	double stored;         /* unit roundoff of arrays that the baseline stores and reads again; 0: none */
-	double lost;           /* a term that doubles may lose beside another: a truth may be off by as much, if it is no larger */
+	double lost;           /* a term that doubles may lose beside another: what a zero that does not move may be off by */
 	double tiny;
 	double most;           /* the largest finite |y| */
 	double amplitude;      /* of the perturbation */
@@ -294,7 +294,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	double lost = size <= l->lost ? l->lost : 0;
+	double lost = x->y == 0 && x->moved == 0 ? l->lost : 0;
 	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);

@@ -368,10 +368,9 @@ static int execute(struct judging *g, bool quick, struct err *e)
 {
 	bool decided = false;
 	int rc = quick ? judge(g, true, &decided, e) : 0;
-	if (quick && rc < 0 && e->code != ERR_CANCELLED)
-		*e = (struct err)ERR_INIT; /* the other reference says what is wrong */
-	else if (rc < 0)
+	if (rc < 0 && e->code != ERR_INTERNAL)
 		return rc;
+	*e = (struct err)ERR_INIT; /* where quick bounds cannot judge, the others say why */
 	if (!decided) {
 		free(g->unfit);
 		g->unfit = NULL;

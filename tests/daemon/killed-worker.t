@@ -32,8 +32,8 @@ sed 's/40000/10000/' "$root/tests/adversary/09-drifts-slow.good.peak.md" >"$T/sl
 "$peakd" workflow create "$T/slow.peak.md" slow --db "$db" >"$T/create" 2>&1
 is $? 0 "a workflow of a slow kernel is created" "$(cat "$T/create")"
 
-# Kills the child of the daemon that runs the candidate, each time that it has worked for half a second. The candidate is slow, so
-# that its worker works more than twice as much as any other, such as a compiler or the worker of the reference.
+# Kills a child of the daemon each time that it has worked for half a second. The kernel is slow, so that only the workers of the
+# candidate and of its reference ever do; no compiler works so long.
 cat >"$T/kill.py" <<'PY'
 import os, signal, sys, time
 daemon, wanted, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -52,7 +52,7 @@ while len(killed) < wanted and time.monotonic() < end:
             ticks = int(stat[11]) + int(stat[12])
             worked.append((ticks - first.setdefault(name, ticks), name))
     worked.sort(reverse=True)
-    if worked and worked[0][0] >= 50 and all(2 * ticks < worked[0][0] for ticks, _ in worked[1:]):
+    if worked and worked[0][0] >= 50:
         os.kill(int(worked[0][1]), signal.SIGKILL)
         killed.append(worked[0][1])
     time.sleep(0.01)
