@@ -192,14 +192,14 @@ static void test_equal_probabilities(void)
 	free(q);
 }
 
-/* Of the seeds whose patterns are blocks, one block of neighbours stands out, as a bright spot of an image; of others, columns that
- * share most bits of their number. */
+/* Of the seeds whose patterns are blocks, one block of neighbours stands out, as a bright spot of an image, or diagonals; of
+ * others, columns that share most bits of their number. */
 static void test_blocks(void)
 {
 	enum { SEEDS = 32 };
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM);
 	float v[N];
-	int blocks = 0, wide = 0, sparse = 0, apart = 0, rows = 0, darks = 0;
+	int blocks = 0, diagonals = 0, wide = 0, sparse = 0, apart = 0, rows = 0, darks = 0;
 	for (uint64_t seed = 0; seed < (uint64_t)SEEDS * PLAN_SEEDS; seed++) {
 		int high = 0, left = COLUMNS, right = -1, top = ROWS, bottom = -1;
 		if (fill_chooses(&b, seed) || seed % PLAN_SEEDS > 1)
@@ -208,6 +208,7 @@ static void test_blocks(void)
 		int bright = 0;
 		for (int i = 0; i < N; i++)
 			bright += v[i] > 0;
+		int on[2][8] = { { 0 } }, most = 0; /* elements that stand out on each of eight diagonals, of both directions */
 		for (int y = 0; y < ROWS; y++) {
 			int in_row = 0, first = -1, last = -1, ups = 0;
 			for (int x = 0; x < COLUMNS; x++)
@@ -218,6 +219,8 @@ static void test_blocks(void)
 				if ((v[y * COLUMNS + x] > 0) == dark)
 					continue;
 				in_row++;
+				on[0][(x + y) % 8]++;
+				on[1][(x + ROWS - y) % 8]++;
 				first = first < 0 ? x : first;
 				last = x;
 			}
@@ -234,10 +237,16 @@ static void test_blocks(void)
 		}
 		if (seed % PLAN_SEEDS)
 			continue;
+		for (int i = 0; i < 16; i++)
+			most = on[i / 8][i % 8] > most ? on[i / 8][i % 8] : most;
 		blocks++;
-		wide += abs(high - (right - left + 1) * (bottom - top + 1)) > 1 || right - left > 15 || bottom - top > 15;
+		bool diagonal = high > 3 && most >= high - 1;
+		diagonals += diagonal;
+		bool block = abs(high - (right - left + 1) * (bottom - top + 1)) <= 1 && right - left <= 15 && bottom - top <= 15;
+		wide += !diagonal && !block;
 	}
-	ok(blocks > SEEDS / 2 && wide <= blocks / 3, "one block stands out (but for %d of %d)", wide, blocks);
+	ok(blocks > SEEDS / 2 && wide <= blocks / 3 && diagonals > blocks / 5 && diagonals < blocks * 4 / 5,
+	   "one block stands out, or diagonals (%d; neither: %d of %d)", diagonals, wide, blocks);
 	ok(darks > ROWS && darks < SEEDS * ROWS, "some of them are low among high ones (%d rows)", darks);
 	ok(sparse > rows / 2 && apart > rows / 8, "of each row a few columns do (%d of %d), some of them apart (%d)", sparse, rows,
 	   apart);
