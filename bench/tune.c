@@ -69,8 +69,6 @@ struct bench {
 	int64_t checkpoint;
 	char *job;
 	char folder[64];
-	size_t told;  /* progress events */
-	size_t count; /* configurations of the tune */
 	long rss_tenth_kib;
 };
 
@@ -91,7 +89,7 @@ static void progress(void *arg, double done, double total, const char *message)
 	if (event_append(b->db, b->job, &(struct event){ .kind = "progress", .progress = done, .total = total, .message = message },
 			 NULL, &e) < 0)
 		fprintf(stderr, "tune: %s\n", e.text);
-	if (++b->told == b->count / 10)
+	if (b->rss_tenth_kib == 0 && done >= total / 10) /* events come at times: none may be the tenth part's own */
 		b->rss_tenth_kib = resident_kib();
 }
 
@@ -170,8 +168,7 @@ static int tune(struct bench *b, size_t count, size_t devices, bool tell, struct
 				  .strategy = "random",
 				  .seed = 1,
 				  .finalists = 1 };
-	b->count = count;
-	b->told = 0;
+	b->rss_tenth_kib = 0;
 	return tune_run(&ev, &q, b->db, b->checkpoint, b->job, ret_result, e);
 }
 
