@@ -310,9 +310,9 @@ static uint32_t *without_fences(const struct hlsl_kernel *code)
 {
 	enum { FENCE = 3 << 16 | 225 /* OpMemoryBarrier, of three words */, NOP = 1 << 16 };
 	size_t count = code->bytes / sizeof *code->words;
-	uint32_t *words = MEM_NEW_N(uint32_t, count + 3);
+	uint32_t *words = MEM_NEW_N(uint32_t, count + 1);
 	memcpy(words, code->words, count * sizeof *words);
-	for (size_t at = SPIRV_HEADER; at < count && words[at] >> 16; at += code->words[at] >> 16)
+	for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(code->words, count, at)) > 0; at += n)
 		if (words[at] == FENCE)
 			words[at] = words[at + 1] = words[at + 2] = NOP;
 	return words;

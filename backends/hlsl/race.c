@@ -402,7 +402,7 @@ static int run_launch(struct run *run, const struct plan_launch *l, struct err *
 			       l->kernel);
 	int rc = hlsl_race_module_read(k->words, k->bytes / sizeof *k->words, &x.m, e);
 	if (rc == 0) {
-		run->depends |= hlsl_race_depends(&x.m.s);
+		run->depends = run->depends || hlsl_race_depends(&x.m.s);
 		rc = make_lanes(&x, e);
 	}
 	if (rc == 0)
@@ -547,6 +547,7 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 					.wave = wave,
 					.undefined = undefined[i],
 					.budget = budget,
+					.depends = asked->values != PLAN_DECLARED, /* they settle nothing */
 					.lenient = plan_values_whole(asked->values) };
 		/* Reading what nobody wrote is no mistake as long as nothing comes of it. */
 		if (rc == 0 && (i == 0 || (runs[0].doubt && !runs[0].finding)))
@@ -576,7 +577,7 @@ int hlsl_race_check(const void *binary, size_t len, const struct plan *plan, con
 			     "the race check stops after %llu instructions of a launch, before two of its groups have ended. "
 			     "Declare a smaller size as `check:`",
 			     (unsigned long long)BUDGET);
-	ret_raced->settled = rc == 0 && asked->values == PLAN_DECLARED && !runs[0].depends && !runs[0].doubt;
+	ret_raced->settled = rc == 0 && !runs[0].depends && !runs[0].doubt;
 	for (size_t i = 0; i < MEM_COUNT(runs); i++)
 		run_fini(&runs[i]);
 	run_fini(&other);

@@ -125,7 +125,7 @@ bool hlsl_race_depends(const struct spirv *s)
 	for (int pass = 0; f.changed && !f.depends; pass++) {
 		f.changed = false;
 		f.depends = pass == PASSES;
-		for (size_t at = SPIRV_HEADER; at < s->count && s->words[at] >> 16; at += s->words[at] >> 16)
+		for (size_t at = SPIRV_HEADER, n; (n = hlsl_spirv_length(s->words, s->count, at)) > 0; at += n)
 			follow(&f, s->words + at);
 	}
 	free(f.holds);

@@ -334,14 +334,20 @@ static void check_repetitions(const struct sample *g, const struct sample *w, bo
 			 got, length, want);
 }
 
+/* Elements of an array from `first` on. free(). */
+static double *part(const struct sample *s, uint64_t first, uint64_t n)
+{
+	double *x = MEM_NEW_N(double, n);
+	dtype_load_all(s->type, s->bytes + first * dtype_size(s->type), x, n);
+	return x;
+}
+
 /* A number that many elements have, where hardly any of the reference's is near it: a Poisson test on roots, as for tails. */
 static void check_frequent(const struct sample *g, const struct sample *w, char *finding)
 {
 	uint64_t n = looked_at(g, 0), below = 0, above = 0;
-	double *x = MEM_NEW_N(double, n), *y = MEM_NEW_N(double, n);
+	double *x = part(g, 0, n), *y = part(w, 0, n);
 	double slack = dtype_is_float(g->type) ? ROUNDINGS * dtype_roundoff(g->type) : 0;
-	dtype_load_all(g->type, g->bytes, x, n);
-	dtype_load_all(w->type, w->bytes, y, n);
 	order_many_doubles(x, n);
 	order_many_doubles(y, n);
 	for (uint64_t i = 0, count; i < n && *finding == '\0'; i += count) {
@@ -358,14 +364,6 @@ static void check_frequent(const struct sample *g, const struct sample *w, char 
 	}
 	free(x);
 	free(y);
-}
-
-/* Elements of an array from `first` on. free(). */
-static double *part(const struct sample *s, uint64_t first, uint64_t n)
-{
-	double *x = MEM_NEW_N(double, n);
-	dtype_load_all(s->type, s->bytes + first * dtype_size(s->type), x, n);
-	return x;
 }
 
 /* Elements in a row, from a place on that the reference's numbers decide, and those a row or half of the array further on. */

@@ -571,12 +571,9 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	switch (values) {
 	case PLAN_OFFSET:
 	case PLAN_FAR:
-		for (size_t i = 0; i < n; i++)
-			v[i] += is_inside(b, v[i] + offset) ? offset : 0;
-		break;
 	case PLAN_APART:
 		for (size_t i = 0; i < n; i++) {
-			double x = v[i] + apart(s, first + i);
+			double x = v[i] + (values == PLAN_APART ? apart(s, first + i) : offset);
 			v[i] = is_inside(b, x) ? x : v[i];
 		}
 		break;

@@ -379,7 +379,7 @@ struct wire_races {
 	uint64_t seed;
 	enum wire_order ordered;
 	enum plan_values values;
-	struct plan_immediates immediates; /* of PLAN_IMMEDIATE_ROWS */
+	struct plan_immediates immediates; /* of PLAN_IMMEDIATE_ROWS and PLAN_LABELS */
 };
 struct wire_raced {
 	char *finding;    /* the first race; "" none */

@@ -117,8 +117,8 @@ struct backend {
 	 * none. NULL: there is no such memory. */
 	int (*strayed)(struct backend_run *run, unsigned *ret_buffer, struct err *e);
 	/* Interprets the plan on the host. Looks for races, and for results that depend on memory which nobody wrote, or (as
-	 * `ordered` says) on the order of groups. NULL: there is no interpreter. *ret_finding (free()) describes the first; NULL
-	 * none. -ERR_UNSUPPORTED when it cannot judge this code. */
+	 * `ordered` says) on the order of groups. NULL: there is no interpreter. ret_raced (wire_raced_fini) tells the first; NULL
+	 * there: none. -ERR_UNSUPPORTED when it cannot judge this code. */
 	int (*races)(const struct backend_device *device, const void *binary, size_t len, const struct plan *plan,
 		     const struct wire_races *asked, struct wire_raced *ret_raced, struct err *e);
 	/* Interprets the plan on the host and counts what its kernels do. NULL: there is no interpreter. -ERR_UNSUPPORTED when it

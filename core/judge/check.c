@@ -354,6 +354,7 @@ static int judge(struct judging *g, bool quick, bool *ret_decided, struct err *e
 	for (size_t k = 0; k < r->output_count && !r->unfit; k++)
 		if (r->outputs[k].unfit && (!unfit || strstr(unfit, REFERENCE_ELSEWHERE)))
 			unfit = r->outputs[k].unfit;
+	free(g->unfit);
 	g->unfit = mem_str(unfit);
 	if (r->resident && !r->unfit && g->t->judge == NULL)
 		rc = trial_adopt(g->t, pool_reference(g->t->worker), e);
@@ -364,38 +365,26 @@ static int judge(struct judging *g, bool quick, bool *ret_decided, struct err *e
 	return rc < 0 ? -(int)e->code : 0;
 }
 
-static int execute(struct judging *g, bool quick, struct err *e)
-{
-	bool decided = false;
-	int rc = quick ? judge(g, true, &decided, e) : 0;
-	if (rc < 0 && e->code != ERR_INTERNAL)
-		return rc;
-	*e = (struct err)ERR_INIT; /* where quick bounds cannot judge, the others say why */
-	if (!decided) {
-		free(g->unfit);
-		g->unfit = NULL;
-		rc = judge(g, false, &decided, e);
-	}
-	if (rc == 0 && g->why.code == ERR_CANCELLED) {
-		*e = g->why;
-		rc = -ERR_CANCELLED;
-	}
-	if (rc < 0)
-		return rc;
-	if (g->why.code != ERR_NONE) {
-		free(g->c.reason);
-		g->c.passed = false;
-		g->c.code = g->why.code;
-		g->c.reason = mem_str(g->why.text);
-	}
-	return 0;
-}
-
 static int judge_execution(const struct reference_source *j, struct trial *t, const struct trial_input *input, bool quick,
 			   struct check *ret_check, char **ret_unfit, struct err *e)
 {
 	struct judging g = { .j = j, .t = t, .input = input };
-	int rc = execute(&g, quick, e);
+	bool decided = false;
+	int rc = quick ? judge(&g, true, &decided, e) : 0;
+	if (!decided && (rc == 0 || e->code == ERR_INTERNAL)) { /* where quick bounds cannot judge, the others say why */
+		*e = (struct err)ERR_INIT;
+		rc = judge(&g, false, &decided, e);
+	}
+	if (rc == 0 && g.why.code == ERR_CANCELLED) {
+		*e = g.why;
+		rc = -ERR_CANCELLED;
+	}
+	if (rc == 0 && g.why.code != ERR_NONE) {
+		free(g.c.reason);
+		g.c.passed = false;
+		g.c.code = g.why.code;
+		g.c.reason = mem_str(g.why.text);
+	}
 	if (rc < 0)
 		check_fini(&g.c);
 	else

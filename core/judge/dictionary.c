@@ -83,16 +83,20 @@ struct sizes {
 static const struct sizes sizes_usual = { 0, USUAL_MOST }, sizes_in_parts = { 0, PARTS_MOST },
 			  sizes_huge = { USUAL_MOST, INFINITY };
 
-/* Whether some input can hold it. */
-static bool is_usable(const struct plan *plan, double v, bool floats_only)
+/* Whether some input takes such values, and can hold the number. */
+static bool is_held(const struct plan *plan, enum plan_values values, double v, bool floats_only)
 {
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (plan_takes(b, PLAN_IMMEDIATES) && (!floats_only || dtype_is_float(b->type)) &&
-		    (fill_holds(b, v) || fill_holds(b, -v)))
+		if (plan_takes(b, values) && (!floats_only || dtype_is_float(b->type)) && fill_holds(b, v))
 			return true;
 	}
 	return false;
+}
+
+static bool is_usable(const struct plan *plan, double v, bool floats_only)
+{
+	return is_held(plan, PLAN_IMMEDIATES, v, floats_only) || is_held(plan, PLAN_IMMEDIATES, -v, floats_only);
 }
 
 /* Adds what is usable, is not there yet and not in `but` (NULL: nothing is), in an order that the seed draws. */
@@ -217,12 +221,9 @@ static unsigned draw_labels(const struct wire_immediates *kernel, const struct w
 	struct plan_immediates found = { .count = 0 };
 	for (size_t k = 0; k < MEM_COUNT(from); k++)
 		for (size_t i = 0; i < from[k]->other_count && found.count < LABELS_MOST; i++) {
-			bool holds = false;
-			for (size_t b = 0; b < plan->buffer_count; b++)
-				holds |= plan_takes(&plan->buffers[b], PLAN_LABELS) &&
-					 fill_holds(&plan->buffers[b], from[k]->others[i]);
-			if (holds && !has(found.at, found.count, from[k]->others[i]))
-				found.at[found.count++] = from[k]->others[i];
+			double v = from[k]->others[i];
+			if (is_held(plan, PLAN_LABELS, v, false) && !has(found.at, found.count, v))
+				found.at[found.count++] = v;
 		}
 	for (uint64_t i = 0; found.count && i <= found.count; i++)
 		ret_draws[i] = (struct dictionary_draw){ .values = PLAN_LABELS,

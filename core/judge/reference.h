@@ -82,7 +82,7 @@ struct reference_values {
 	const struct params *size;
 	uint64_t seed;
 	enum plan_values values;
-	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS */
+	struct plan_immediates immediates; /* of PLAN_IMMEDIATES, PLAN_IMMEDIATE_ROWS and PLAN_LABELS */
 	/* With bounds from one perturbed truth instead of four to eight, and without the baseline's errors (but on declared
 	 * values): a third of the work. They are no wider, so what passes them is right; what does not needs the others. Nothing
 	 * else follows from them, least of all `tells`. */

@@ -304,7 +304,7 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
 	unsigned n = 0;
 	char *finding = NULL;
-	bool settled = false, other;
+	bool settled = false;
 	int rc = 0;
 	(void)c;
 	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
@@ -318,7 +318,7 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 		rc = suite_numbers(r, PLAN_IMMEDIATE_ROWS, draws, &n, e);
 	for (unsigned i = 0; i < n && rc == 0 && finding == NULL; i++) {
 		struct wire_races asked = { .seed = draws[i].seed, .values = draws[i].values, .immediates = draws[i].numbers };
-		rc = interpret(r, &asked, &other, ret_unfit, &finding, e);
+		rc = interpret(r, &asked, NULL, ret_unfit, &finding, e);
 	}
 	if (finding)
 		rc = err_set(e, ERR_WRONG, "%s", finding);
@@ -544,9 +544,8 @@ static void explain(struct suite_running *r)
 {
 	char *finding = NULL;
 	const struct wire_races asked = { .seed = r->q->seed };
-	bool settled;
 	struct err ignored = ERR_INIT; /* the outputs are wrong, whatever this finds */
-	if (trial_races(&r->trial, &asked, &settled, &finding, &ignored) < 0 || finding == NULL)
+	if (trial_races(&r->trial, &asked, NULL, &finding, &ignored) < 0 || finding == NULL)
 		return;
 	char *reason = mem_fmt("%s; %s", r->check.reason, finding);
 	free(r->check.reason);

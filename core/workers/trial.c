@@ -187,7 +187,8 @@ int trial_races(struct trial *t, const struct wire_races *asked, bool *ret_settl
 		return rc;
 	if (*raced.finding)
 		*ret_finding = mem_str(raced.finding);
-	*ret_settled = raced.settled;
+	if (ret_settled)
+		*ret_settled = raced.settled;
 	wire_raced_fini(&raced);
 	return 0;
 }

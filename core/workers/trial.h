@@ -42,8 +42,8 @@ struct trial_input {
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when an input was changed or a red zone was written to. */
 int trial_execute(struct trial *t, const struct trial_input *input, int64_t timeout_ns, uint64_t *ret_device_ns, struct err *e);
 /* The first data race between threads of a block that the backend's interpreter finds, or an output that depends on the order of
- * blocks as `ordered` does not permit; `run` is filled in. *ret_settled: other values cannot show more. *ret_finding (free()) is
- * NULL when there is none. -ERR_UNSUPPORTED where it cannot judge. */
+ * blocks as `ordered` does not permit; `run` is filled in. *ret_settled (may be NULL): other values cannot show more. *ret_finding
+ * (free()) is NULL when there is none. -ERR_UNSUPPORTED where it cannot judge. */
 int trial_races(struct trial *t, const struct wire_races *asked, bool *ret_settled, char **ret_finding, struct err *e);
 /* Whether output c of the last execution is the product of inputs a and b, by Freivalds' check with vectors from `secret`; gemm
  * names the plan's buffers. *ret_finding (free()) is NULL when it is. tolerance: relative, of the output. */
