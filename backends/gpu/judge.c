@@ -128,7 +128,7 @@ void gpu_judge_free(struct backend_device *d)
 	d->judge = NULL;
 }
 
-/* Runs a kernel over `count` elements. With `found`, that is cleared before and copied to it after. */
+/* Runs a kernel over `count` elements. With `found`, that is cleared before and copied to it after; without, nothing is waited for. */
 static int start(struct backend_device *d, enum kernel kernel, uint64_t count, void **args, struct found *found, struct err *e)
 {
 	uint64_t blocks = (count + BLOCK - 1) / BLOCK, most = (uint64_t)d->facts.units * BLOCKS_PER_UNIT;
@@ -142,7 +142,7 @@ static int start(struct backend_device *d, enum kernel kernel, uint64_t count, v
 		result = d->api.launch(d->judge->kernels[kernel], grid, 1, 1, BLOCK, 1, 1, 0, d->stream, args, NULL);
 	if (result == GPU_SUCCESS && found)
 		result = d->api.copy_out(found, d->judge->found, sizeof *found, d->stream);
-	if (result == GPU_SUCCESS)
+	if (result == GPU_SUCCESS && found)
 		result = d->api.stream_wait(d->stream);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(d, result, "judging on the device", e);
 }

@@ -39,6 +39,8 @@ struct backend_device {
 	struct device_scrub {
 		gpu_library module;
 		gpu_function function; /* NULL: there is none */
+		gpu_function strayed;  /* looks at what lies around buffers (slack.c) */
+		gpu_address least;     /* its answer, 4 bytes */
 		uint32_t bytes;        /* of shared memory that a block can have */
 		bool tried;            /* no second time */
 	} scrub;                  /* overwrites shared memory (scrub.c) */
@@ -66,7 +68,7 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
  * left, and a kernel could find its results there. Called by run.c before executions that are judged or timed, outside of their
  * windows. */
 
-/* Loads the kernel, once for each device. Without one (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
+/* Loads the kernels, once for each device. Without them (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
 void gpu_scrub_prepare(struct backend_device *d);
 void gpu_scrub_free(struct backend_device *d);
 /* Submits a launch to the device's stream: all shared memory holds the word then. */

@@ -1,4 +1,4 @@
-/* scrub: see run.h. A device worker has no compiler, so the kernel is PTX, which the driver translates in this process. */
+/* scrub: see run.h. A device worker has no compiler, so the kernels are PTX, which the driver translates in this process. */
 #include "backends/gpu/run.h"
 
 #include <string.h>
@@ -23,6 +23,10 @@ void gpu_scrub_prepare(struct backend_device *d)
 	if (result == GPU_SUCCESS)
 		result = d->api.module_function(&s->function, s->module, "peakd_scrub");
 	if (result == GPU_SUCCESS)
+		result = d->api.module_function(&s->strayed, s->module, "peakd_strayed");
+	if (result == GPU_SUCCESS)
+		result = d->api.memory_alloc(&s->least, sizeof(uint32_t));
+	if (result == GPU_SUCCESS)
 		result = d->api.function_set(s->function, MAX_DYNAMIC_SHARED, (int)s->bytes);
 	if (result != GPU_SUCCESS)
 		gpu_scrub_free(d);
@@ -31,6 +35,8 @@ void gpu_scrub_prepare(struct backend_device *d)
 
 void gpu_scrub_free(struct backend_device *d)
 {
+	if (d->scrub.least)
+		d->api.memory_free(d->scrub.least);
 	if (d->scrub.module)
 		d->api.module_unload(d->scrub.module);
 	d->scrub = (struct device_scrub){ .function = NULL };

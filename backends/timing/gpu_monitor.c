@@ -95,6 +95,12 @@ struct wire_condition gpu_monitor_look(struct gpu_monitor *w)
 	return c;
 }
 
+bool gpu_monitor_is_cold(struct gpu_monitor *w)
+{
+	struct wire_condition c = gpu_monitor_look(w);
+	return c.disturbed && !may_recover(&c);
+}
+
 void gpu_monitor_rest(const struct wire_condition *c)
 {
 	if (may_recover(c))

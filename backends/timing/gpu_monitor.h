@@ -37,6 +37,8 @@ void gpu_monitor_begin(struct gpu_monitor *w, bool believe);
 /* The device now, and whether the sample just taken is disturbed. Cheap enough for every sample: the library is asked
  * every 2 ms at most, about other processes every 100 ms. */
 struct wire_condition gpu_monitor_look(struct gpu_monitor *w);
+/* Whether only work can end what disturbs now: the clock has not risen yet. */
+bool gpu_monitor_is_cold(struct gpu_monitor *w);
 /* Between samples that will be quoted: waits 20 ms if heat or hardware slows the device down, or others use it, so that
  * this may end. */
 void gpu_monitor_rest(const struct wire_condition *c);

@@ -65,9 +65,9 @@ static int take_stretch(const struct backend *b, struct backend_run *run, uint32
 	return 0;
 }
 
-/* *ret_first_ns: the first execution, *ret_ns: the last ones. */
-static int warm_up(const struct backend *b, struct backend_run *run, uint64_t limit_ns, uint64_t *ret_first_ns, uint64_t *ret_ns,
-		   struct err *e)
+/* Until times are steady and the clock has risen. *ret_first_ns: the first execution, *ret_ns: the last ones. */
+static int warm_up(const struct backend *b, struct backend_run *run, struct gpu_monitor *monitor, uint64_t limit_ns,
+		   uint64_t *ret_first_ns, uint64_t *ret_ns, struct err *e)
 {
 	uint64_t ns = 0, first = 0, total;
 	double before, now = 0;
@@ -79,7 +79,7 @@ static int warm_up(const struct backend *b, struct backend_run *run, uint64_t li
 	}
 	if (rc == 0 && total < limit_ns)
 		rc = take_stretch(b, run, launches_for(ns), &total, &now, e);
-	for (before = 0; rc == 0 && total < limit_ns && fabs(now - before) > STABLE * now;) {
+	for (before = 0; rc == 0 && total < limit_ns && (fabs(now - before) > STABLE * now || gpu_monitor_is_cold(monitor));) {
 		before = now;
 		rc = take_stretch(b, run, launches_for(ns), &total, &now, e);
 	}
@@ -137,7 +137,7 @@ int measure_samples(const struct measure_run *r, struct gpu_monitor *monitor, co
 	size_t conditions = 0;
 	int64_t start = clock_now();
 	gpu_monitor_begin(monitor, m->cache == WIRE_FLUSHED); /* what a search measures is not quoted */
-	int rc = warm_up(r->backend, r->run, m->warm_up_ns, &first_ns, &ns, e);
+	int rc = warm_up(r->backend, r->run, monitor, m->warm_up_ns, &first_ns, &ns, e);
 	out.launches = rc == 0 ? launches_for(ns) : 0;
 	while (rc == 0 && !out.hopeless && (conditions == 0 || !is_enough(m, &out, &spread, start))) {
 		if (m->rests && conditions)
@@ -283,7 +283,7 @@ int measure_pair(const struct measure_run *a, const struct measure_run *b, struc
 		uint64_t first, ns;
 		rc = m->unreset ? p.run[i]->before(p.run[i]->arg, 0, e) : 0; /* selects its set */
 		if (rc == 0)
-			rc = warm_up(p.run[i]->backend, p.run[i]->run, m->warm_up_ns, &first, &ns, e);
+			rc = warm_up(p.run[i]->backend, p.run[i]->run, monitor, m->warm_up_ns, &first, &ns, e);
 		if (rc == 0)
 			p.launches[i] = launches_for(ns);
 	}
@@ -386,7 +386,7 @@ int measure_energy(const struct backend *b, struct backend_run *run, struct gpu_
 		return 0;
 	}
 	gpu_monitor_begin(monitor, false);
-	int rc = warm_up(b, run, 5 * BATCH_NS, &first, &ns, e);
+	int rc = warm_up(b, run, monitor, 5 * BATCH_NS, &first, &ns, e);
 	if (rc == 0)
 		rc = execute_and_read(b, run, &reader, m->min_ns, ns < BATCH_NS ? (uint32_t)(BATCH_NS / ns) : 1, &out, e);
 	if (rc < 0)

@@ -272,9 +272,38 @@ static void test_warm_up(void)
 	wire_measured_fini(&t);
 }
 
+static int low_looks;
+static void read_idle_at_first(void *state, struct wire_condition *c, uint32_t *max_mhz)
+{
+	(void)state;
+	*max_mhz = 2000;
+	c->core_mhz = low_looks-- > 0 ? 435 : 2000;
+	c->throttle = c->core_mhz == 435 ? WIRE_THROTTLE_IDLE : 0;
+}
+
+/* The device stood idle while the host worked: its times are steady, at a low clock. */
+static void test_idle(void)
+{
+	struct gpu_monitor_source idle = { open_fake, read_idle_at_first, nobody, no_energy, close_fake };
+	struct backend_run r = { .base = 200000, .first = 200000, .wall = 2500000 };
+	struct wire_measure m = usual;
+	m.warm_up_ns = UINT64_C(1000000000);
+	low_looks = 60;
+	struct wire_measured t = watched(&r, &idle, m, 0);
+	ok(!t.disturbed && t.discarded == 0, "the warm-up lasts until the clock has risen (%u discarded)", t.discarded);
+	wire_measured_fini(&t);
+	m.warm_up_ns = UINT64_C(20000000);
+	low_looks = 1 << 20;
+	r.calls = 0;
+	t = watched(&r, &idle, m, 0);
+	ok(t.disturbed, "or to its time limit");
+	wire_measured_fini(&t);
+}
+
 int main(void)
 {
 	test_disturbed();
+	test_idle();
 	test_recovers();
 	test_warm_up();
 	test_stops();
