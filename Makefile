@@ -90,7 +90,7 @@ $(BUILD)/base/embedded.c.o: $(BUILD)/gen/embedded_files.h
 # Without #include lines: the files of values come first, with the few names of C that they need (judge_prelude.cu).
 JUDGE_TEXT := $(addprefix backends/,gpu/judge_prelude.cu wire/dtype.h wire/plan_buffer.h wire/dtype_element.h wire/bound_element.h values/stream.h \
 	values/special.h values/special_rows.h gpu/judge_calls.cu values/stream.c values/special.c values/special_integers.c \
-	values/special_patterns.c gpu/judge_kernels.cu)
+	values/special_patterns.c values/special_natural.c gpu/judge_kernels.cu)
 $(BUILD)/gen/judge_kernels.h: $(JUDGE_TEXT) tests/source/embed.sh
 	@mkdir -p $(@D)
 	$(Q)sed '/^#include/d' $(JUDGE_TEXT) > $(@D)/judge.cu && sh tests/source/embed.sh $(@D)/judge.cu > $@.tmp && mv $@.tmp $@

@@ -92,7 +92,7 @@ static int encode_map(const struct backend_run *run, struct gpu_set *set, size_t
 
 /* --- runs --------------------------------------------------------------------------------------------------------------- */
 /* Opt-ins of a launched function, and the limits that only the driver knows. */
-static int set_function(const struct backend_run *run, const struct plan_launch *l, gpu_function f, struct err *e)
+static int set_function(struct backend_run *run, const struct plan_launch *l, gpu_function f, struct err *e)
 {
 	const struct backend_device *d = run->device;
 	uint64_t block = gpu_check_volume(l->block), cluster = gpu_check_volume(l->cluster);
@@ -103,7 +103,7 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 					    .stream = d->stream,
 					    .attrs = attrs,
 					    .attr_count = gpu_submit_attributes(l, attrs) };
-	int threads = 0, shared = 0, clusters = 1;
+	int threads = 0, shared = 0, local = 0, clusters = 1;
 	gpu_result result = d->api.function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f);
 
 	if (result == GPU_SUCCESS && block > (uint64_t)threads)
@@ -114,10 +114,13 @@ static int set_function(const struct backend_run *run, const struct plan_launch 
 		result = d->api.function_attribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f);
 	if (result == GPU_SUCCESS && l->shared > (uint32_t)shared)
 		result = d->api.function_set(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->shared);
+	if (result == GPU_SUCCESS)
+		result = d->api.function_attribute(&local, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, f);
+	run->local_bytes = (unsigned)local > run->local_bytes ? (unsigned)local : run->local_bytes;
 	if (result == GPU_SUCCESS && cluster > GPU_CLUSTER_PORTABLE)
 		result = d->api.function_set(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
 	if (result != GPU_SUCCESS)
-		return gpu_device_fail(d, result, "asking for the kernel's shared memory and clusters", e);
+		return gpu_device_fail(d, result, "asking for the kernel's memory and clusters", e);
 	if (cluster > 1 && d->api.occupancy_clusters && d->api.occupancy_clusters(&clusters, f, &config) == GPU_SUCCESS &&
 	    clusters < 1)
 		return err_set(e, ERR_PRUNED,

@@ -146,7 +146,8 @@ static bool meets_others(const char *op)
 {
 	static const char *const names[] = { "ld.",      "st.",      "atom.",     "red.",      "cp.",
 					     "bar.",     "barrier.", "mbarrier.", "fence.",    "membar.",
-					     "ldmatrix", "stmatrix", "tcgen05.",  "multimem.", "griddepcontrol" };
+					     "ldmatrix", "stmatrix", "tcgen05.",  "multimem.", "griddepcontrol",
+					     "wmma." };
 	if (strstr(op, ".param") || strstr(op, ".const") || strstr(op, ".local"))
 		return false;
 	for (size_t i = 0; i < MEM_COUNT(names); i++)

@@ -149,6 +149,7 @@ enum { GPU_SHARE_LAZY_PEER = 1 };
 	  (gpu_address to, gpu_address from, size_t bytes, gpu_stream stream))                                                     \
 	X(gpu_result, memory_set, 1, cuMemsetD8Async, 1, hipMemsetD8Async,                                                         \
 	  (gpu_address to, unsigned char value, size_t bytes, gpu_stream stream))                                                  \
+	X(gpu_result, cache_release, 0, cuCtxResetPersistingL2Cache, 0, none, (void))                                              \
 	X(gpu_result, share_get, 0, cuIpcGetMemHandle, 0, none, (struct gpu_handle * handle, gpu_address address))                 \
 	X(gpu_result, share_open, 0, cuIpcOpenMemHandle_v2, 0, none,                                                               \
 	  (gpu_address * address, struct gpu_handle handle, unsigned flags))                                                       \

@@ -128,7 +128,8 @@ void gpu_judge_free(struct backend_device *d)
 	d->judge = NULL;
 }
 
-/* Runs a kernel over `count` elements. With `found`, that is cleared before and copied to it after; without, nothing is waited for. */
+/* Runs a kernel over `count` elements. With `found`, that is cleared before and copied to it after; without, nothing is
+ * waited for. */
 static int start(struct backend_device *d, enum kernel kernel, uint64_t count, void **args, struct found *found, struct err *e)
 {
 	uint64_t blocks = (count + BLOCK - 1) / BLOCK, most = (uint64_t)d->facts.units * BLOCKS_PER_UNIT;

@@ -67,6 +67,7 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 	const struct backend_device *d = run->device;
 	const struct plan *plan = run->plan;
 	struct gpu_set *s = &run->sets[run->set_count];
+	unsigned turn = run->device->placements++;
 
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
@@ -90,7 +91,7 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 				       b->name, (unsigned long long)b->bytes, d->facts.id, left, total);
 		}
 		if (result == GPU_SUCCESS)
-			result = gpu_slack_arm(d, b, s->blocks[i], ALIGN, &s->buffers[i]);
+			result = gpu_slack_arm(d, b, s->blocks[i], ALIGN, (turn + i) & 1, &s->buffers[i]);
 		if (result != GPU_SUCCESS)
 			return gpu_device_fail(d, result, "allocating buffers", e);
 	}
@@ -177,7 +178,7 @@ unsigned gpu_run_used_set(const struct backend_run *run)
 int gpu_run_scrub(struct backend_run *run, uint32_t word, struct err *e)
 {
 	gpu_scrub_prepare(run->device);
-	gpu_result result = gpu_scrub(run->device, word);
+	gpu_result result = gpu_scrub(run, word, true);
 	return result == GPU_SUCCESS ? 0 : gpu_device_fail(run->device, result, "overwriting shared memory", e);
 }
 
@@ -423,7 +424,7 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 			result = submit(run, set);
 		if (result == GPU_SUCCESS)
 			result = unreset ? restore(run, set) : reset(run, set);
-		return result == GPU_SUCCESS && !unreset ? gpu_scrub(d, BACKEND_SCRUB_TIMED) : result;
+		return result == GPU_SUCCESS && !unreset ? gpu_scrub(run, BACKEND_SCRUB_TIMED, false) : result;
 	}
 	/* Selects the next set and resets it. Where sets rotate, that was done a whole round ago, so that nothing of it is in the
 	 * cache: the set before is reset instead, and keeps what it left until then. */
@@ -437,7 +438,9 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 		wipe = d->flush_bytes;
 	}
 	if (result == GPU_SUCCESS)
-		result = gpu_scrub(d, BACKEND_SCRUB_TIMED);
+		result = gpu_scrub(run, BACKEND_SCRUB_TIMED, true);
+	if (result == GPU_SUCCESS && d->api.cache_release) /* lines that a kernel marked to stay would outlive the flush */
+		result = d->api.cache_release();
 	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
 }
 

@@ -21,6 +21,8 @@ struct cuda_cupti;
 struct cuda_gemm_known;
 struct gpu_judge;
 
+enum { GPU_LOCAL_SCRUBS = 4 };
+
 struct backend_device {
 	struct gpu_driver api;
 	struct facts facts;
@@ -33,6 +35,7 @@ struct backend_device {
 	uint64_t cache_bytes;          /* what rotated copies of buffers must displace; 0 unknown: rotation is not used */
 	bool cooperative;              /* can launch cooperative kernels */
 	bool tensor_maps;              /* CUDA: device and driver know tensor maps */
+	unsigned placements;           /* sets of buffers so far: where they begin takes turns (slack.c) */
 	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
 	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
 	size_t gemm_count;
@@ -41,9 +44,10 @@ struct backend_device {
 		gpu_function function; /* NULL: there is none */
 		gpu_function strayed;  /* looks at what lies around buffers (slack.c) */
 		gpu_address least;     /* its answer, 4 bytes */
+		gpu_function local[GPU_LOCAL_SCRUBS]; /* overwrite so much local memory of each thread: 1024, 4096, … bytes */
 		uint32_t bytes;        /* of shared memory that a block can have */
 		bool tried;            /* no second time */
-	} scrub;                  /* overwrites shared memory (scrub.c) */
+	} scrub;                  /* overwrites shared and local memory (scrub.c) */
 	struct cuda_cupti *cupti; /* CUDA: the profiler of a worker that reads counters (cuda/counters.c); else NULL */
 	struct gpu_judge *judge;  /* CUDA: kernels that fill and compare; NULL until loaded */
 };
@@ -71,8 +75,9 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 /* Loads the kernels, once for each device. Without them (HIP; a driver without its compiler of PTX), gpu_scrub does nothing. */
 void gpu_scrub_prepare(struct backend_device *d);
 void gpu_scrub_free(struct backend_device *d);
-/* Submits a launch to the device's stream: all shared memory holds the word then. */
-gpu_result gpu_scrub(const struct backend_device *d, uint32_t word);
+/* Submits launches to the device's stream: all shared memory holds the word then. local: the plan's threads' local memory is
+ * overwritten, too, which also empties caches. */
+gpu_result gpu_scrub(const struct backend_run *run, uint32_t word, bool local);
 
 /* --- judge.c: fills, truths and comparisons on the device, for arrays of gigabytes, which the host would take minutes to fill and
  * read back. It runs in the process that computes references. That process opens the candidate's buffers by IPC handles; the
@@ -120,6 +125,7 @@ struct backend_run {
 	unsigned set_count;                /* sets that are ready */
 	unsigned current;                  /* set that is read, written and executed */
 	bool rotates;                      /* there are enough sets for WIRE_COLD without flushing the cache */
+	unsigned local_bytes;              /* of local memory, at most, that a thread of its kernels has */
 	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 };
 
@@ -182,12 +188,13 @@ gpu_result gpu_submit_plan(const struct backend_run *run, const struct gpu_set *
 
 /* --- slack.c: the memory around a buffer that the driver hands out with it. It gives memory in pieces of 2 MiB; a kernel that
  * writes far beyond its red zone would hit what is left of such a piece, and nobody would see it. So every buffer has pieces of its
- * own, lies in their middle, and the rest holds a pattern. run.c allocates with it; runs.c asks after each judged execution. */
+ * own, and the rest holds a pattern. By turns it lies in their middle or, as large buffers of users do, begins with a piece. run.c
+ * allocates with it; runs.c asks after each judged execution. */
 
 /* Bytes to allocate for a buffer: with its red zones and at least 256 KiB before and behind them. */
 uint64_t gpu_slack_block(const struct plan_buffer *b);
-/* Where the buffer begins in its block, a multiple of `align`; writes the pattern around its red zones. */
-gpu_result gpu_slack_arm(const struct backend_device *d, const struct plan_buffer *b, gpu_address block, uint64_t align,
+/* Where the buffer begins in its block, a multiple of `align` or, paged, of 2 MiB; writes the pattern around its red zones. */
+gpu_result gpu_slack_arm(const struct backend_device *d, const struct plan_buffer *b, gpu_address block, uint64_t align, bool paged,
 			 gpu_address *ret_buffer);
 /* backend.h: strayed. */
 int gpu_slack_check(struct backend_run *run, unsigned *ret_buffer, struct err *e);

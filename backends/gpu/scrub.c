@@ -1,6 +1,7 @@
 /* scrub: see run.h. A device worker has no compiler, so the kernels are PTX, which the driver translates in this process. */
 #include "backends/gpu/run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/embedded.h"
@@ -9,7 +10,12 @@
 /* One block fills a multiprocessor's shared memory but for the kilobyte that the driver keeps for each block. Other kernels own
  * that kilobyte where their blocks are smaller (measured on an H200). Two blocks side by side, 100 of 227 KiB each, have theirs
  * elsewhere. */
-enum { THREADS = 1024, BLOCKS_PER_UNIT = 8, MAX_DYNAMIC_SHARED = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */ };
+enum {
+	LOCAL_LEAST = 1024,
+	THREADS = 1024,
+	BLOCKS_PER_UNIT = 8,
+	MAX_DYNAMIC_SHARED = 8 /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+};
 
 void gpu_scrub_prepare(struct backend_device *d)
 {
@@ -24,6 +30,11 @@ void gpu_scrub_prepare(struct backend_device *d)
 		result = d->api.module_function(&s->function, s->module, "peakd_scrub");
 	if (result == GPU_SUCCESS)
 		result = d->api.module_function(&s->strayed, s->module, "peakd_strayed");
+	for (int i = 0; i < GPU_LOCAL_SCRUBS && result == GPU_SUCCESS; i++) {
+		char name[32];
+		snprintf(name, sizeof name, "peakd_scrub_%u", LOCAL_LEAST << 2 * i);
+		result = d->api.module_function(&s->local[i], s->module, name);
+	}
 	if (result == GPU_SUCCESS)
 		result = d->api.memory_alloc(&s->least, sizeof(uint32_t));
 	if (result == GPU_SUCCESS)
@@ -42,12 +53,25 @@ void gpu_scrub_free(struct backend_device *d)
 	d->scrub = (struct device_scrub){ .function = NULL };
 }
 
-gpu_result gpu_scrub(const struct backend_device *d, uint32_t word)
+/* Local memory that a kernel leaves is where the next one's is, if a thread has as much. Up to 64 KiB are overwritten. */
+static gpu_function local_scrub(const struct device_scrub *s, unsigned bytes)
 {
+	unsigned i = 0;
+	while (i + 1 < GPU_LOCAL_SCRUBS && (unsigned)LOCAL_LEAST << 2 * i < bytes)
+		i++;
+	return bytes ? s->local[i] : NULL;
+}
+
+gpu_result gpu_scrub(const struct backend_run *run, uint32_t word, bool local)
+{
+	const struct backend_device *d = run->device;
 	uint32_t sizes[] = { d->scrub.bytes, d->scrub.bytes / 1024 * 4 / 9 * 1024 };
 	unsigned blocks = BLOCKS_PER_UNIT * (d->facts.units ? d->facts.units : 1);
+	gpu_function deeper = local ? local_scrub(&d->scrub, run->local_bytes) : NULL;
 	gpu_result result = GPU_SUCCESS;
 
+	if (deeper)
+		result = d->api.launch(deeper, blocks, 1, 1, THREADS, 1, 1, 0, d->stream, (void *[]){ &word }, NULL);
 	for (size_t i = 0; d->scrub.function && result == GPU_SUCCESS && i < MEM_COUNT(sizes); i++) {
 		void *parameters[] = { &sizes[i], &word };
 		result = d->api.launch(d->scrub.function, blocks, 1, 1, THREADS, 1, 1, sizes[i], d->stream, parameters, NULL);

@@ -16,7 +16,7 @@ struct side {
 
 uint64_t gpu_slack_block(const struct plan_buffer *b)
 {
-	return (b->bytes + 2 * (BACKEND_RED_ZONE + SLACK_MIN) + GRAIN - 1) / GRAIN * GRAIN;
+	return (b->bytes + 2 * (BACKEND_RED_ZONE + SLACK_MIN) + 2 * (uint64_t)GRAIN - 1) / GRAIN * GRAIN;
 }
 
 static void sides_of(const struct plan_buffer *b, gpu_address block, gpu_address buffer, struct side ret_sides[2])
@@ -27,14 +27,14 @@ static void sides_of(const struct plan_buffer *b, gpu_address block, gpu_address
 	ret_sides[1] = (struct side){ behind, block + gpu_slack_block(b) - behind };
 }
 
-gpu_result gpu_slack_arm(const struct backend_device *d, const struct plan_buffer *b, gpu_address block, uint64_t align,
+gpu_result gpu_slack_arm(const struct backend_device *d, const struct plan_buffer *b, gpu_address block, uint64_t align, bool paged,
 			 gpu_address *ret_buffer)
 {
-	gpu_address middle = block + (gpu_slack_block(b) - b->bytes) / 2;
+	gpu_address middle = block + (gpu_slack_block(b) - b->bytes) / 2, page = block + BACKEND_RED_ZONE + SLACK_MIN + GRAIN - 1;
 	struct side sides[2];
 	gpu_result result;
 
-	*ret_buffer = middle / align * align;
+	*ret_buffer = paged ? page / GRAIN * GRAIN : middle / align * align;
 	sides_of(b, block, *ret_buffer, sides);
 	result = d->api.memory_set(sides[0].at, PATTERN, sides[0].bytes, d->stream);
 	return result == GPU_SUCCESS ? d->api.memory_set(sides[1].at, PATTERN, sides[1].bytes, d->stream) : result;
@@ -78,7 +78,7 @@ static gpu_result look_there(const struct backend_run *run, struct side *sides, 
 
 static gpu_result look_here(const struct backend_run *run, const struct side *sides, size_t count, unsigned *ret_buffer)
 {
-	uint8_t *have = MEM_NEW_N(uint8_t, GRAIN + 2 * BACKEND_RED_ZONE);
+	uint8_t *have = MEM_NEW_N(uint8_t, 2 * (GRAIN + BACKEND_RED_ZONE + SLACK_MIN));
 	gpu_result result = GPU_SUCCESS;
 
 	for (size_t n = 0; n < count && result == GPU_SUCCESS && *ret_buffer == 0; n++) {

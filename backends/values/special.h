@@ -17,14 +17,16 @@ bool special_holds(const struct plan_buffer *b, double v);
 /* Element i, which is v, moved to v·(1 + amplitude·ξ), inside of a closed domain. ξ is uniform in [-1,1) by its own key; equal rows
  * of PLAN_TIES and equal values of PLAN_COINCIDING move alike, so that their difference stays zero. */
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v);
-/* Whether PLAN_RUNS gives this buffer infinities, and PLAN_PATTERNS one end throughout: one of four by seed, so that a seed can be
- * found that chooses one alone. */
+/* Whether PLAN_RUNS gives this buffer infinities, PLAN_PATTERNS one end throughout, and PLAN_BLANK zeros: one of four by seed, so
+ * that a seed can be found that chooses one alone. */
 static inline bool special_takes(const struct stream *s)
 {
 	return s->key % 4 == 0;
 }
 /* PLAN_PATTERNS, PLAN_FAINT and PLAN_SEGMENTS: what stands at element i, which is declared as v. */
 double special_pattern(const struct stream *s, enum plan_values values, uint64_t i, double v);
+/* PLAN_NATURAL. */
+double special_natural(const struct stream *s, uint64_t i, double v);
 /* Kinds of plan_values_whole in an integer buffer: the lowest bytes of each number are the element. Doubles do not hold 64 bits. */
 void special_integers(const struct stream *s, enum plan_values values, uint64_t first, uint64_t *to, size_t n);
 

@@ -92,12 +92,15 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	switch (values) {
 	case PLAN_DECLARED:
 	case PLAN_VALUES: return false;
+	case PLAN_NATURAL: return varies;
+	case PLAN_BLANK: return floats && varies && has_zero;
 	case PLAN_EXACT: return floats && (varies || sorted) && plan_integers(b, 16, &first);
 	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);
 	case PLAN_OFFSET:
 	case PLAN_APART:
 	case PLAN_FAR: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
+	case PLAN_GREATER:
 	case PLAN_LARGER: return floats && varies;
 	case PLAN_SMALLER:
 	case PLAN_TINY:

@@ -102,6 +102,11 @@ enum plan_values {
 	PLAN_APART,        /* as PLAN_FAR, but rows or, by seed, columns are each as far as is drawn, half of them not at all */
 	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
 	PLAN_NARROW,       /* integers, of floats too, of so many bits at most as the seed says, in all arrays alike */
+	PLAN_NATURAL,      /* as data that people have: by seed smooth, in even steps, grey levels, video, sound, as bf16 holds
+			    * them, or ones among zeros; integers smooth, in even steps, or text; in all arrays or, by seed,
+			    * half of them */
+	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
+	PLAN_GREATER,      /* all 2^10 times as large (narrow types: what they hold) */
 	PLAN_VALUES,       /* their number */
 };
 
@@ -116,7 +121,8 @@ enum {
 	PLAN_SEED_SHARES = 1,
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
-	PLAN_WIDTHS = 8 /* of PLAN_NARROW: a seed's remainder by it chooses one */
+	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
+	PLAN_FORMS = 8   /* the same of PLAN_NATURAL */
 };
 static inline int plan_width(uint64_t seed)
 {

@@ -154,12 +154,36 @@ static void add_number(const char *s, size_t n, bool hlsl, struct buf *out)
 	free(text);
 }
 
+/* Whether the text up to a literal makes a double of it, "double(" or "double x = ": HLSL then keeps what is written. */
+static bool is_made_double(const char *start, const char *at)
+{
+	static const char word[] = "double";
+	while (at > start && isspace((unsigned char)at[-1]))
+		at--;
+	if (at > start && at[-1] == '=') {
+		for (at--; at > start && isspace((unsigned char)at[-1]);)
+			at--;
+		while (at > start && lex_in_word(at[-1]))
+			at--;
+	} else if (at == start || *--at != '(') {
+		return false;
+	}
+	while (at > start && isspace((unsigned char)at[-1]))
+		at--;
+	size_t len = strlen(word);
+	return (size_t)(at - start) >= len && lex_is_whole(start, at - len, len) && memcmp(at - len, word, len) == 0;
+}
+
 static void rewrite(const struct lift *lift, const struct spec *spec, const char *text, struct buf *out)
 {
+	const char *start = text;
 	enum lex_kind kind;
 	for (size_t n; *text; text += n) {
 		n = lex_c(text, &kind);
-		if (kind == LEX_NUMBER)
+		bool plain = kind == LEX_NUMBER && memchr(text, '.', n) && isdigit((unsigned char)text[n - 1]);
+		if (plain && lift->hlsl && is_made_double(start, text))
+			buf_addf(out, "%.*sL", (int)n, text);
+		else if (kind == LEX_NUMBER)
 			add_number(text, n, lift->hlsl, out);
 		else if (kind == LEX_WORD) {
 			const struct view *v = lift->hlsl ? view_of(text, n) : NULL;

@@ -242,15 +242,26 @@ double spec_roundoff(const struct spec *s)
 	return u;
 }
 
-double spec_roundoff_sums(const struct spec *s)
+bool spec_is_double(const struct spec *s)
 {
-	double u = dtype_roundoff(DTYPE_F64);
-	if (s->precision != SPEC_STRICT)
-		return roundoff_named(s->precision_acc);
 	for (size_t k = 0; k < s->array_count; k++)
 		if (dtype_is_float(s->arrays[k].type) && s->arrays[k].type != DTYPE_F64)
-			u = dtype_roundoff(DTYPE_F32);
-	return u;
+			return false;
+	return true;
+}
+
+double spec_roundoff_sums(const struct spec *s, enum dtype output)
+{
+	size_t wide = 0, narrow = 0;
+	if (s->precision != SPEC_STRICT)
+		return roundoff_named(s->precision_acc);
+	for (size_t k = 0; k < s->array_count; k++) {
+		const struct spec_array *a = &s->arrays[k];
+		bool counts = dtype_is_float(a->type) && (a->role == PLAN_IN || a->role == PLAN_INOUT);
+		wide += counts && a->type == DTYPE_F64;
+		narrow += counts && a->type != DTYPE_F64;
+	}
+	return dtype_roundoff(output == DTYPE_F64 || (wide && !narrow) ? DTYPE_F64 : DTYPE_F32);
 }
 
 bool spec_sums_truncate(const struct spec *s)

@@ -146,9 +146,11 @@ double spec_reduction(const struct spec *spec, const struct params *params);
 /* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
  * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
-/* Unit roundoff of the arithmetic that precision: permits. strict: f32's as soon as one floating array is f32 or narrower, since
- * narrower types only store; f64's if all are f64. tensor: that of ACC. */
-double spec_roundoff_sums(const struct spec *spec);
+/* Unit roundoff of the arithmetic that precision: permits for an output of this type. strict: f64's for outputs of f64, and where
+ * all floating inputs are f64; else f32's, since narrower types only store. tensor: that of ACC. */
+double spec_roundoff_sums(const struct spec *spec, enum dtype output);
+/* All floating arrays are f64. */
+bool spec_is_double(const struct spec *spec);
 /* precision: permits products of narrow operands on matrix units, which truncate the sums that they keep in f32. */
 bool spec_sums_truncate(const struct spec *spec);
 /* Unit roundoff to which an operand of a product may be rounded that is kept in `type` (tensor: that of IN, when `type` is finer;

@@ -130,8 +130,8 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
 	bool exact = round_is_exact(m->q->values);
-	double far = round_far_factor(m->q->values);
-	return (struct bound_rules){ .sums = spec_roundoff_sums(m->spec) * (m->likely ? fmin(far, SHIFTED_FACTOR) : far),
+	double far = round_far_factor(m->q->values), times = m->likely ? fmin(far, SHIFTED_FACTOR) : far;
+	return (struct bound_rules){ .sums = truth_roundoff(&m->truth, m->spec, o->type) * times,
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
 				     .truncates = spec_sums_truncate(m->spec),
@@ -348,7 +348,7 @@ static bool is_exact(const struct making *m, size_t k)
 {
 	const struct raw *raw = &m->raw[k];
 	const struct reference_output *o = &m->r->outputs[k];
-	double sums = spec_roundoff_sums(m->spec), own = dtype_roundoff(o->type);
+	double sums = truth_roundoff(&m->truth, m->spec, o->type), own = dtype_roundoff(o->type);
 	if (m->r->resident)
 		return raw->fractions == 0 && raw->most * sums <= 1 && raw->summary.baseline_ratio <= 1;
 	struct bound_output whole = bound_output_of(m, k);

@@ -27,14 +27,14 @@ static inline bool round_is_close(enum plan_values v)
 
 static inline bool round_is_zero(enum plan_values v)
 {
-	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE;
+	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK;
 }
 
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
 static inline bool round_may_crash(enum plan_values v)
 {
 	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES ||
-	       v == PLAN_NARROW || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
+	       v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -46,7 +46,7 @@ static inline bool round_is_exact(enum plan_values v)
  * cancel. */
 static inline bool round_is_far(enum plan_values v)
 {
-	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
+	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_GREATER || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
 	       v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE ||
 	       v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT ||
 	       v == PLAN_SEGMENTS || v == PLAN_NARROW || round_is_zero(v);
@@ -55,7 +55,11 @@ static inline bool round_is_far(enum plan_values v)
 /* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */
 static inline double round_lost(enum plan_values v, uint64_t seed)
 {
-	double size = v == PLAN_NARROW ? (double)(1 << plan_width(seed)) : v == PLAN_LARGER ? 32 : v == PLAN_FAINT ? 1 : 0;
+	double size = v == PLAN_NARROW    ? (double)(1 << plan_width(seed))
+		      : v == PLAN_LARGER  ? 32
+		      : v == PLAN_GREATER ? 1024
+		      : v == PLAN_FAINT   ? 1
+					  : 0;
 	return LOST * size;
 }
 
@@ -69,14 +73,15 @@ static inline bool round_is_unmoved(enum plan_values v)
 static inline bool round_repeats(enum plan_values v)
 {
 	return v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_PATTERNS || v == PLAN_ALONE || v == PLAN_HIGH_END ||
-	       v == PLAN_LOW_END;
+	       v == PLAN_LOW_END || v == PLAN_NATURAL || v == PLAN_BLANK;
 }
 
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {
-	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE ||
-	       v == PLAN_NEGATIVE || v == PLAN_NARROW || round_is_unmoved(v);
+	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_GREATER || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS ||
+	       v == PLAN_ALONE || v == PLAN_NEGATIVE || v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_BLANK ||
+	       round_is_unmoved(v);
 }
 
 /* Every so manyth output is alike: where every other column is zero, so may be every other output. */
@@ -96,7 +101,7 @@ static inline bool round_is_infinite(enum plan_values v)
  * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
+	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_NATURAL;
 	bool shifted = v == PLAN_FAR || v == PLAN_APART || v == PLAN_LARGER || equal;
 	if (v == PLAN_SEGMENTS)
 		return MIXED_FACTOR;

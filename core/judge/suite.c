@@ -26,14 +26,19 @@ struct step {
 	const char *why;  /* stands behind the name in messages: why such values are right to ask for, or what to declare; NULL */
 	bool cheap;       /* not only in the full suite */
 	bool other_seed;
-	bool fresh_place;   /* prepared again, at other addresses */
-	bool number_poison; /* buffers are poisoned with a number; else with NaN */
+	bool fresh_place;                                               /* prepared again, at other addresses */
+	enum { LEFT_NAN, LEFT_NUMBER, LEFT_ZEROS, LEFT_FRACTION } left; /* what outputs and scratch hold before */
 	enum plan_values values;
 	uint32_t keep;
 	bool timed_before; /* after as many executions as timing makes */
 	bool unless_exact; /* only if the exact step before could not judge */
 	bool asks_nan;     /* only if the baseline's code asks for NaN */
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
+};
+
+/* By byte: a large float; a float of three quarters. */
+static const uint32_t poisons[] = {
+	[LEFT_NAN] = TRIAL_POISON, [LEFT_NUMBER] = CHECK_POISON, [LEFT_ZEROS] = 0, [LEFT_FRACTION] = 0x3F
 };
 
 #define ZEROS "guards against them must stay; a domain without zero is declared as in `x: f32[n] > 0`"
@@ -46,17 +51,18 @@ static const struct step steps[] = {
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
 	{ .name = "with the same values again, scratch left, outputs poisoned",
 	  .other_seed = true,
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .keep = WIRE_KEEP_SCRATCH },
 	{ .name = "on exact integers", .values = PLAN_EXACT },
 	{ .name = "on small exact integers", .values = PLAN_EXACT_SMALL, .unless_exact = true },
-	{ .name = "with another poison", .number_poison = true },
+	{ .name = "with another poison", .left = LEFT_NUMBER },
 	{ .name = "with a few elements changed, scratch and outputs left as they were",
 	  .why = "every element of every input counts",
 	  .values = PLAN_SPARSE,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
 	{ .name = "on values far from zero", .why = SUITE_OPEN, .values = PLAN_FAR },
 	{ .name = "on values 32 times as large", .why = SUITE_OPEN, .values = PLAN_LARGER },
+	{ .name = "on values 2^10 times as large", .why = SUITE_OPEN, .values = PLAN_GREATER },
 	{ .name = "on values 2^10 and 2^50 times smaller", .why = SUITE_OPEN, .values = PLAN_SMALL },
 	{ .name = "on magnitudes from 2^-20 to 2^20", .why = SUITE_OPEN, .values = PLAN_WIDE },
 	{ .name = "on values 2^50 times as large", .why = SUITE_OPEN, .values = PLAN_EXTREME },
@@ -64,21 +70,21 @@ static const struct step steps[] = {
 	{ .name = "on values 2^80 and 2^100 times smaller", .why = SUITE_OPEN, .values = PLAN_FAINT },
 	{ .name = SUITE_SPECIAL,
 	  .why = "they must propagate as in the reference; a domain without them is declared as in `x: f32[n] = random closed`",
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .values = PLAN_SPECIAL },
 	{ .name = "on zeros, denormals and infinities",
 	  .why = "integers are made of them as in the reference; a domain without them is declared as in `x: f32[n] = random "
 		 "closed`",
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .values = PLAN_SPECIAL_NUMBERS },
 	{ .name = "on rows of infinities",
 	  .why = "no finite number stands for them; a domain without them is declared as in `x: f32[n] = random closed`",
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .values = PLAN_INFINITE_ROWS },
 	{ .name = "on rows and runs of NaN",
 	  .why = "the baseline asks for NaN; a domain without them is declared as in `x: f32[n] = random closed`",
 	  .asks_nan = true,
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .values = PLAN_NAN_RUNS },
 	{ .name = "on rows of zeros, and zeros among other values", .why = ZEROS, .values = PLAN_MIXED_ZEROS },
 	{ .name = "on zeros alone", .why = ZEROS, .values = PLAN_ALONE },
@@ -102,9 +108,11 @@ static const struct step steps[] = {
 	{ .name = CHECK_AS_LEFT,
 	  .extra = true,
 	  .timed_before = true,
-	  .number_poison = true,
+	  .left = LEFT_NUMBER,
 	  .keep = WIRE_KEEP_SCRATCH | WIRE_KEEP_OUTPUTS },
-	{ .name = CHECK_AFTER, .extra = true, .number_poison = true, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = CHECK_AFTER, .extra = true, .left = LEFT_NUMBER, .keep = WIRE_KEEP_SCRATCH },
+	{ .name = "with zeros in outputs and scratch", .extra = true, .left = LEFT_ZEROS },
+	{ .name = "with fractions in outputs and scratch", .extra = true, .left = LEFT_FRACTION },
 	{ .name = "at other addresses", .extra = true, .fresh_place = true },
 };
 
@@ -190,10 +198,7 @@ static bool asks(const struct reference_source *j, const struct step *x)
 
 static int run_step(struct suite_running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
-	struct trial_input input = { .seed = seed_of(r->q, x),
-				     .poison = x->number_poison ? CHECK_POISON : TRIAL_POISON,
-				     .values = x->values,
-				     .keep = x->keep };
+	struct trial_input input = { .seed = seed_of(r->q, x), .poison = poisons[x->left], .values = x->values, .keep = x->keep };
 	char *unfit = NULL;
 	check_fini(&r->check);
 	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
@@ -353,9 +358,9 @@ void suite_compile_ahead(const struct eval *ev, const struct context *ctx, const
 /* What it is executed on, in turn. Others than declared values reach branches that these do not: ties, empty or masked rows, runs
  * that a carry passes through. */
 static const enum plan_values disturbed_on[] = {
-	PLAN_DECLARED,   PLAN_DECLARED,   PLAN_DECLARED, PLAN_WIDE,          PLAN_NEAR_TIES,
-	PLAN_MIXED_ENDS, PLAN_FEW,        PLAN_ALONE,    PLAN_MIXED_ZEROS,   PLAN_RUNS,
-	PLAN_CHAINS,     PLAN_MIXED_ENDS, PLAN_HIGH_END, PLAN_INFINITE_ROWS, PLAN_COINCIDING,
+	PLAN_DECLARED, PLAN_DECLARED,      PLAN_DECLARED,    PLAN_WIDE,    PLAN_NEAR_TIES, PLAN_MIXED_ENDS,
+	PLAN_FEW,      PLAN_ALONE,         PLAN_MIXED_ZEROS, PLAN_RUNS,    PLAN_CHAINS,    PLAN_MIXED_ENDS,
+	PLAN_HIGH_END, PLAN_INFINITE_ROWS, PLAN_COINCIDING,  PLAN_SPECIAL, PLAN_NAN_RUNS,  PLAN_NATURAL,
 };
 
 /* One of the executions. What those on other values cannot judge is no gap. *ret_ended: the rewritten kernel does not run here. */
@@ -411,8 +416,7 @@ static int check_disturbed(struct suite_running *r, struct check *c, char **ret_
 		bool ended = false;
 		for (int i = 0; rc == 0 && c->passed && !ended && i < DISTURBED_MOST; i++) {
 			int64_t before = clock_now();
-			if (i >= DISTURBED_RUNS &&
-			    (counted > DISTURBED_MS * CLOCK_MS || before - begun > DISTURBED_ALL * CLOCK_MS))
+			if (i >= DISTURBED_RUNS && (counted > DISTURBED_MS * CLOCK_MS || before - begun > DISTURBED_ALL * CLOCK_MS))
 				break;
 			rc = execute_disturbed(r, &t, i, c, &ended, ret_unfit, e);
 			int64_t took = clock_now() - before, most = DISTURBED_EACH * CLOCK_MS;
@@ -506,6 +510,7 @@ static const struct {
 	{ "on integers that nearly count up, or are nearly those of another array", "integers that nearly count up",
 	  suite_check_chains, false },
 	{ "on integers of few bits", "integers of few bits", suite_check_narrow, false },
+	{ "on values as people have them, and with one array zero", "values as people have them", suite_check_natural, false },
 	{ "on ends of ranges in patterns", "ends of ranges in patterns", suite_check_patterns, false },
 	{ "on rows and runs of infinities", "rows and runs of infinities", suite_check_runs, false },
 	{ "on kept results", "kept results", check_reuse, false },
@@ -582,9 +587,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 		fresh = fresh && round_inputs(plan, x->values).any && round_judges(plan, x->values);
 		for (size_t k = 0; k < i && fresh; k++)
 			fresh = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
-		struct reference_values values = {
-			.size = size, .seed = seed_of(request, x), .values = x->values, .quick = i > 0
-		};
+		struct reference_values values = { .size = size, .seed = seed_of(request, x), .values = x->values, .quick = i > 0 };
 		if (fresh)
 			reference_ahead_add(to, &values, output_bytes);
 	}

@@ -13,18 +13,21 @@
 enum {
 	ENDS = 32, /* draws of PLAN_MIXED_ENDS */
 	ENDS_BESIDE_FLOATS = 8,
-	ENDS_LEAST = 2,   /* of large arrays */
-	CHOICES = 400000, /* that are tried for one that chooses an array, */
-	AGAIN = 8,        /* draws of declared values */
-	SPECIALS = 16,    /* further draws of PLAN_SPECIAL, three of four with one value alone */
+	ENDS_LEAST = 2,      /* of large arrays */
+	CHOICES = 400000,    /* that are tried for one that chooses an array, */
+	AGAIN = 8,           /* draws of declared values */
+	SPECIALS = 16,       /* further draws of PLAN_SPECIAL, three of four with one value alone */
 	SPECIALS_LARGE = 10, /* of large arrays: a GPU makes them fast, and elsewhere their time ends them */
-	PATTERNS = 16, /* further draws of PLAN_PATTERNS */
-	CHAINS = 12,   /* of PLAN_CHAINS */
-	DIRECTIONS = 2, /* of PLAN_APART: rows, columns */
-	SEGMENTS = 8,  /* draws of PLAN_SEGMENTS, */
+	PATTERNS = 16,       /* further draws of PLAN_PATTERNS */
+	CHAINS = 12,         /* of PLAN_CHAINS */
+	DIRECTIONS = 2,      /* of PLAN_APART: rows, columns */
+	FORMS_LEAST = 3,     /* draws of PLAN_NATURAL, of large arrays; of huge ones one */
+	BLANK = 4,           /* arrays that are zero alone */
+	SEGMENTS = 8,        /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
-	SMALL_BYTES = 1 << 20, /* of all arrays together: what draws cost little for, */
-	LARGE_BYTES = 16 << 20 /* and what they cost much for */
+	SMALL_BYTES = 1 << 20,  /* of all arrays together: what draws cost little for, */
+	LARGE_BYTES = 16 << 20, /* and what they cost much for */
+	HUGE_BYTES = 256 << 20
 };
 
 #define DRAWS_NS CLOCK_S
@@ -177,6 +180,32 @@ static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, 
 		if (suite_chooses(plan, values, k, seed))
 			return seed;
 	return 0;
+}
+
+/* Each form once, by chance in all arrays or in some; then arrays, four at most, of which one is zero alone or all others are. */
+int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	uint64_t bytes = plan_bytes(plan);
+	unsigned draws = bytes > HUGE_BYTES ? 1 : bytes > LARGE_BYTES ? FORMS_LEAST : PLAN_FORMS, takes = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		takes += plan_takes(&plan->buffers[i], PLAN_BLANK);
+	int rc = draw_several(r, PLAN_NATURAL, draws, c, ret_unfit, e);
+	bool judged = *ret_unfit == NULL;
+	unsigned kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
+	unsigned left = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
+	for (size_t i = 0; left && i < kinds * plan->buffer_count && rc == 0 && c->passed; i++) {
+		size_t k = (i / kinds + r->q->seed) % plan->buffer_count;
+		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_BLANK };
+		if (!plan_takes(&plan->buffers[k], PLAN_BLANK) ||
+		    (input.seed = seed_choosing(plan, PLAN_BLANK, k, plan_seed(r->q->seed, i % kinds))) == 0)
+			continue;
+		left--;
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	settle(judged, ret_unfit);
+	r->needless = true; /* such values only say more */
+	return rc;
 }
 
 /* A mask is infinite in runs and in whole rows. In several arrays at once infinities often leave nothing to judge. */

@@ -28,8 +28,11 @@ enum {
 	FASTER = 8,
 	SMALL_BLOCK = 64,
 	FLOATS_OFF = 1000 /* one of so many */,
-	WHOLE_OFF = 50
+	WHOLE_OFF = 50,
+	COARSE = 16, /* one of so many differs by more than rounding in double */
 };
+#define DOUBLES 0x1p-40        /* what rounding in double may cost, of the larger of the value and the output's root mean square */
+#define DOUBLES_RATIO 0x1p-20  /* the same in bounds of floats (run_resident) */
 #define SLOW_NS (5 * CLOCK_MS) /* the truth runs some 80 times in a validation: above, a faster configuration is looked for */
 
 void truth_fini(struct truth *t)
@@ -48,6 +51,14 @@ bool truth_is_oracle(const struct truth *t)
 bool truth_is_lifted(const struct truth *t)
 {
 	return t->kind == TRUTH_BLOCK_LIFTED || t->kind == TRUTH_BASELINE_LIFTED || t->kind == TRUTH_ORACLE_DOUBLE;
+}
+
+double truth_roundoff(const struct truth *t, const struct spec *spec, enum dtype output)
+{
+	bool known = t->kind == TRUTH_BASELINE_LIFTED && t->arithmetic != TRUTH_UNKNOWN;
+	bool doubles = known ? t->arithmetic == TRUTH_DOUBLES : spec_is_double(spec);
+	double permitted = spec_roundoff_sums(spec, output);
+	return doubles || spec->precision != SPEC_STRICT ? permitted : fmax(permitted, dtype_roundoff(DTYPE_F32));
 }
 
 /* --- memory ----------------------------------------------------------------------------------------------------------------- */
@@ -89,7 +100,7 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why) };
+	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), t->arithmetic, mem_str(t->why) };
 }
 
 static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
@@ -233,6 +244,22 @@ static int compare(const struct outputs *lifted, const struct outputs *plain, st
 	return 0;
 }
 
+/* Of outputs that agree (compare). */
+static enum truth_arithmetic arithmetic_of(const struct outputs *lifted, const struct outputs *plain)
+{
+	for (size_t k = 0; k < plain->count; k++) {
+		const struct output *a = &lifted->at[k], *b = &plain->at[k];
+		double scale = root_mean_square(b), own = b->type == DTYPE_F64 ? 0 : 2 * dtype_roundoff(b->type);
+		size_t off = 0;
+		for (size_t i = 0; i < b->n && dtype_is_float(b->type); i++)
+			off += isfinite(a->v[i]) && isfinite(b->v[i]) &&
+			       fabs(a->v[i] - b->v[i]) > DOUBLES * fmax(fabs(a->v[i]), scale) + own * fabs(a->v[i]);
+		if (off > b->n / COARSE)
+			return TRUTH_FLOATS;
+	}
+	return TRUTH_DOUBLES;
+}
+
 /* --- lifting ---------------------------------------------------------------------------------------------------------------- */
 
 static double threads_of(const struct plan *plan)
@@ -313,7 +340,8 @@ struct resident_run {
 	const struct context *ctx;
 	const struct params *params;
 	enum wire_truth_step which; /* what is made of its outputs */
-	bool exact;                 /* they are the kept ones but for the rounding of doubles */
+	bool exact;                 /* they are the kept ones but for the rounding of floats, */
+	bool doubles;               /* and of doubles, which outputs of narrower types do not tell */
 	uint64_t ns;                /* of its execution */
 };
 
@@ -333,7 +361,7 @@ static int run_resident(const struct choosing *c, struct resident_run *r, const 
 	rc = trial_begin(&t, c->process, &v, e);
 	if (rc == 0)
 		rc = trial_execute(&t, &input, EVAL_EXECUTE_NS, &r->ns, e);
-	r->exact = rc == 0;
+	r->exact = r->doubles = rc == 0;
 	for (size_t i = 0; rc == 0 && i < plain->buffer_count; i++) {
 		const struct plan_buffer *b = &plain->buffers[i];
 		if (!plan_is_output(b))
@@ -352,6 +380,7 @@ static int run_resident(const struct choosing *c, struct resident_run *r, const 
 			struct bound_summary summary;
 			bound_summarise(&found.tally, 1, found.elements, &summary);
 			r->exact &= summary.gross == 0 && summary.baseline_ratio <= 1;
+			r->doubles &= b->type == DTYPE_F64 && summary.baseline_ratio <= DOUBLES_RATIO;
 		}
 		k++;
 	}
@@ -369,7 +398,7 @@ static void choose_faster(const struct choosing *c, const struct context *lifted
 	struct other others[SAMPLES];
 	size_t count = sample_others(c, lifted, others);
 	for (size_t i = 0; i < count; i++) {
-		struct resident_run r = { lifted, others[i].params, WIRE_TRUTH_BOUND, false, 0 };
+		struct resident_run r = { lifted, others[i].params, WIRE_TRUTH_BOUND, false, false, 0 };
 		struct err ignored = ERR_INIT;
 		if (i < FASTER && run_resident(c, &r, hashes, plain, &ignored) == 0 && r.exact && r.ns < ns) {
 			params_free(*io_params);
@@ -389,7 +418,7 @@ static bool choose_product(const struct choosing *c, uint64_t ns, const struct h
 	int rc = product_context(plain, plan, &product, &ignored);
 	if (rc == 0 && lift_context(product, true, &lifted, &ignored) < 0)
 		rc = lift_context(product, false, &lifted, &ignored);
-	struct resident_run r = { lifted, c->params, WIRE_TRUTH_BOUND, false, 0 };
+	struct resident_run r = { lifted, c->params, WIRE_TRUTH_BOUND, false, false, 0 };
 	bool chosen = rc == 0 && run_resident(c, &r, hashes, plan, &ignored) == 0 && r.exact && r.ns < ns;
 	context_free(product);
 	context_free(chosen ? *io_lifted : lifted);
@@ -400,7 +429,8 @@ static bool choose_product(const struct choosing *c, uint64_t ns, const struct h
 
 /* *io_lifted, *io_params: what the truth is, and what it runs with. */
 static int compare_resident(const struct choosing *c, const struct context *plain, const struct plan *plan,
-			    struct context **io_lifted, struct params **io_params, struct err *e)
+			    struct context **io_lifted, struct params **io_params, enum truth_arithmetic *ret_arithmetic,
+			    struct err *e)
 {
 	const struct context *lifted = *io_lifted;
 	struct hash *hashes = MEM_NEW_N(struct hash, plan->buffer_count + 1);
@@ -409,11 +439,12 @@ static int compare_resident(const struct choosing *c, const struct context *plai
 		hash_random(name, sizeof name);
 		hashes[i] = hash_bytes(name, sizeof name);
 	}
-	struct resident_run in_double = { lifted, c->params, WIRE_TRUTH_KEEP, false, 0 };
-	struct resident_run in_float = { plain, c->params, WIRE_TRUTH_BOUND, false, 0 };
+	struct resident_run in_double = { lifted, c->params, WIRE_TRUTH_KEEP, false, false, 0 };
+	struct resident_run in_float = { plain, c->params, WIRE_TRUTH_BOUND, false, false, 0 };
 	int rc = run_resident(c, &in_double, hashes, plan, e);
 	if (rc == 0)
 		rc = run_resident(c, &in_float, hashes, plan, e);
+	*ret_arithmetic = in_float.doubles ? TRUTH_DOUBLES : TRUTH_FLOATS;
 	if (rc == 0 && in_double.ns > SLOW_NS && !choose_product(c, in_double.ns, hashes, plain, plan, io_lifted))
 		choose_faster(c, lifted, in_double.ns, hashes, plan, io_params);
 	for (size_t i = 0; i < plan->buffer_count; i++) {
@@ -452,7 +483,7 @@ static int lift(const struct choosing *c, const struct context *plain, bool narr
 	rc = host_run(plain, c->params, c->j->facts, &plan, e);
 	if (rc == 0 && resident_suits(c->j->facts, plan)) {
 		params = params_copy(c->params);
-		rc = compare_resident(c, plain, plan, &lifted, &params, e);
+		rc = compare_resident(c, plain, plan, &lifted, &params, &t->arithmetic, e);
 		plan_free(plan);
 		rc = finish_lift(params, rc, lifted, t);
 		params_free(params);
@@ -469,6 +500,8 @@ static int lift(const struct choosing *c, const struct context *plain, bool narr
 		rc = run(c, plain, c->params, &in_float, e);
 	if (rc == 0)
 		rc = compare(&in_double, &in_float, e);
+	if (rc == 0)
+		t->arithmetic = arithmetic_of(&in_double, &in_float);
 	rc = finish_lift(params, rc, lifted, t);
 	params_free(params);
 	outputs_fini(&in_double);

@@ -1,0 +1,108 @@
+/* special_natural: the values of special.h that are as measured or written data are: PLAN_NATURAL. A kernel that recognises
+ * photographs, sound, text or weights of a checkpoint meets them. All lie in the declared range, or are few and small numbers. */
+#include "backends/values/special.h"
+#include "backends/values/special_rows.h"
+
+enum {
+	CELL = 16,      /* columns between two random numbers of smooth data, */
+	CELL_ROWS = 8,  /* and rows */
+	WORD = 8,       /* bytes of text that are drawn together */
+	GRAINS = 64,    /* noise in smooth data is so many times smaller */
+	BLACK = 16,     /* of video: the least number, */
+	SHADES = 220,   /* and how many there are */
+	SOUND = -15,    /* of PCM of 16 bits: a power of two */
+	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
+};
+
+/* Between two random numbers, with a slope that does not jump. */
+static double eased(uint64_t at, uint64_t period)
+{
+	double t = (double)(int64_t)(at % period) / (double)(int64_t)period;
+	return t * t * (3 - 2 * t);
+}
+
+static double corner(const struct stream *s, uint64_t y, uint64_t x)
+{
+	return stream_unit(salted(s, NEAR, y << 32 | x));
+}
+
+/* In [0,1): neighbours in a row and in a column are nearly equal, and rise and fall. */
+static double smooth(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns, column = i % s->columns, y = row / CELL_ROWS, x = column / CELL;
+	double right = eased(column, CELL), down = eased(row, CELL_ROWS);
+	double above = corner(s, y, x) * (1 - right) + corner(s, y, x + 1) * right;
+	double below = corner(s, y + 1, x) * (1 - right) + corner(s, y + 1, x + 1) * right;
+	return above * (1 - down) + below * down;
+}
+
+/* A row that ascends nearly evenly, as times of samples do. */
+static double ascending(const struct stream *s, uint64_t i)
+{
+	double columns = (double)(int64_t)s->columns;
+	return ((double)(int64_t)(i % s->columns) + stream_unit(salted(s, AGAIN, i)) / 4) / columns;
+}
+
+static double shortened(double v)
+{
+	uint64_t bits;
+	memcpy(&bits, &v, sizeof bits);
+	bits = (bits + (UINT64_C(1) << (SHORTENED - 1))) >> SHORTENED << SHORTENED;
+	memcpy(&v, &bits, sizeof v);
+	return v;
+}
+
+/* Bytes of prose, of tables with quoted fields, or of any printable characters. */
+static unsigned char letter(const struct stream *s, uint64_t i)
+{
+	static const char words[] =
+		" of the a city, \nand to in was ais the \r\nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
+	static const char marks[] = "\"\\,\n\"\\\r\n"; /* few: what two of them cut apart mean shows at few borders */
+	uint64_t word = salted(s, PLACE, i / WORD), drawn = salted(s, AGAIN, i);
+	switch (s->seed % PLAN_FORMS) {
+	case 3: return (unsigned char)words[word % ((sizeof words - 1) / WORD) * WORD + i % WORD];
+	case 4: return (unsigned char)marks[drawn % (sizeof marks - 1)];
+	default: return (unsigned char)(drawn % 8 ? ' ' + drawn % 95 : '\n');
+	}
+}
+
+static double natural_integer(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	double low = low_of(b), width = width_of(b);
+	bool text = low <= '\t' && low + width > '~';
+	switch (s->seed % PLAN_FORMS) {
+	case 0: return low + __builtin_floor(width * smooth(s, i));
+	case 1: return low + __builtin_floor(width * (smooth(s, i) * (GRAINS - 1) + stream_unit(salted(s, AGAIN, i))) / GRAINS);
+	case 2: return low + __builtin_floor(width * ascending(s, i));
+	case 6: return low + __builtin_floor(width * (double)(int64_t)(BLACK + salted(s, AGAIN, i) % SHADES) / 256);
+	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
+	default: return text ? letter(s, i) : v;
+	}
+}
+
+static double natural_float(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	double low = low_of(b), width = width_of(b), high = low + width;
+	uint64_t drawn = salted(s, AGAIN, i);
+	switch (s->seed % PLAN_FORMS) {
+	case 0: return low + width * smooth(s, i);
+	case 1: return low + width * (smooth(s, i) * (GRAINS - 1) + stream_unit(drawn)) / GRAINS;
+	case 2: return low + width * ascending(s, i);
+	case 3: v = (double)(int64_t)(drawn & 255) / 255; return low <= 0 && high >= 1 ? v : low + width * v;
+	case 4: v = (double)(int64_t)(BLACK + drawn % SHADES); return low <= 0 && high >= 255 ? v : low + width * (v / 255);
+	case 5: return (double)(int64_t)(drawn & (low < 0 ? 65535 : 32767)) * power(SOUND) - (low < 0);
+	case 6: return shortened(v);
+	default: return (double)(int64_t)(drawn & 1);
+	}
+}
+
+double special_natural(const struct stream *s, uint64_t i, double v)
+{
+	bool chosen = s->seed / PLAN_FORMS & 1 || s->key & 1;
+	if (!chosen)
+		return v;
+	double x = dtype_is_float(s->buffer->type) ? natural_float(s, i, v) : natural_integer(s, i, v);
+	return special_holds(s->buffer, x) ? x : v;
+}
