@@ -57,7 +57,7 @@ static unsigned char letter(const struct stream *s, uint64_t i)
 {
 	static const char words[] =
 		" of the a city, \nand to in was ais the \r\nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
-	static const char marks[] = "\"\\,\n\"\\\r\n"; /* few: what two of them cut apart mean shows at few borders */
+	static const char marks[] = "\"\\\r\n"; /* few, so that many borders cut two that belong together */
 	uint64_t word = salted(s, PLACE, i / WORD), drawn = salted(s, AGAIN, i);
 	switch (s->seed % PLAN_FORMS) {
 	case 3: return (unsigned char)words[word % ((sizeof words - 1) / WORD) * WORD + i % WORD];
@@ -100,7 +100,8 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 
 double special_natural(const struct stream *s, uint64_t i, double v)
 {
-	bool chosen = s->seed / PLAN_FORMS & 1 || s->key & 1;
+	/* What takes all numbers for short ones is right if all are. */
+	bool all = s->seed / PLAN_FORMS & 1 && s->seed % PLAN_FORMS != 6, chosen = all || s->key & 1;
 	if (!chosen)
 		return v;
 	double x = dtype_is_float(s->buffer->type) ? natural_float(s, i, v) : natural_integer(s, i, v);
