@@ -448,7 +448,6 @@ static double scaled(const struct stream *s, enum plan_values values, uint64_t i
 	bool odd = values == PLAN_SMALL ? is_smaller(s, i) : i / row_length(s) & 1;
 	int huge = s->buffer->type == DTYPE_F16 ? HUGE_HALVES : HUGE_ROWS;
 	double x = v * power(values == PLAN_LARGER           ? reach->most < 5 ? reach->most : 5
-			     : values == PLAN_GREATER        ? reach->most < 10 ? reach->most : 10
 			     : values == PLAN_EXTREME        ? odd ? 0 : EXTREME
 			     : values == PLAN_HUGE           ? odd ? 0 : huge
 			     : values != PLAN_SMALLER && odd ? -EXTREME
@@ -518,7 +517,6 @@ static double element(const struct stream *s, enum plan_values values, uint64_t 
 	case PLAN_FINITE_ROWS:
 	case PLAN_NAN_ROWS: return in_large_row(s, values, i, v);
 	case PLAN_LARGER:
-	case PLAN_GREATER:
 	case PLAN_SMALLER:
 	case PLAN_EXTREME:
 	case PLAN_HUGE:

@@ -100,7 +100,6 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	case PLAN_APART:
 	case PLAN_FAR: return floats && (varies || sorted);
 	case PLAN_WIDE: return floats && (varies || likely || (sorted && !b->closed));
-	case PLAN_GREATER:
 	case PLAN_LARGER: return floats && varies;
 	case PLAN_SMALLER:
 	case PLAN_TINY:

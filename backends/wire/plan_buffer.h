@@ -106,7 +106,6 @@ enum plan_values {
 			    * them, or ones among zeros; integers smooth, in even steps, or text; in all arrays or, by seed,
 			    * half of them */
 	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
-	PLAN_GREATER,      /* all 2^10 times as large (narrow types: what they hold) */
 	PLAN_VALUES,       /* their number */
 };
 

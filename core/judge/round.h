@@ -46,7 +46,7 @@ static inline bool round_is_exact(enum plan_values v)
  * cancel. */
 static inline bool round_is_far(enum plan_values v)
 {
-	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_GREATER || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
+	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_WIDE || v == PLAN_SMALL || v == PLAN_SPECIAL ||
 	       v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_RUNS || v == PLAN_NAN_RUNS || v == PLAN_SPARSE ||
 	       v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_IMMEDIATES || v == PLAN_IMMEDIATE_ROWS || v == PLAN_FAINT ||
 	       v == PLAN_SEGMENTS || v == PLAN_NARROW || round_is_zero(v);
@@ -55,11 +55,7 @@ static inline bool round_is_far(enum plan_values v)
 /* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */
 static inline double round_lost(enum plan_values v, uint64_t seed)
 {
-	double size = v == PLAN_NARROW    ? (double)(1 << plan_width(seed))
-		      : v == PLAN_LARGER  ? 32
-		      : v == PLAN_GREATER ? 1024
-		      : v == PLAN_FAINT   ? 1
-					  : 0;
+	double size = v == PLAN_NARROW ? (double)(1 << plan_width(seed)) : v == PLAN_LARGER ? 32 : v == PLAN_FAINT ? 1 : 0;
 	return LOST * size;
 }
 
@@ -79,9 +75,8 @@ static inline bool round_repeats(enum plan_values v)
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {
-	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_GREATER || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS ||
-	       v == PLAN_ALONE || v == PLAN_NEGATIVE || v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_BLANK ||
-	       round_is_unmoved(v);
+	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE ||
+	       v == PLAN_NEGATIVE || v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_BLANK || round_is_unmoved(v);
 }
 
 /* Every so manyth output is alike: where every other column is zero, so may be every other output. */

@@ -85,6 +85,9 @@ static void runs(const struct buf *im)
 	is_int(backend_cuda.read(run, 1, INT64_MAX, zone, 1, &e), -ERR_INPUT, "a read at the highest offset is refused");
 	is_int(backend_cuda.read(run, 2, 0, zone, 1, &e), -ERR_INPUT, "a read of a missing buffer is refused");
 
+	const gpu_address page = 2 << 20;
+	const gpu_address *at = run->sets[0].buffers;
+	ok(at[0] % page && at[1] % page == 0, "of two buffers one begins with a piece of 2 MiB");
 	unsigned near = 9;
 	uint8_t *first = (uint8_t *)(uintptr_t)fake.arg[0];
 	is_int(backend_cuda.strayed(run, &near, &e), 0, "look at what lies around the buffers");

@@ -520,7 +520,6 @@ static void test_for_good(void)
 		"bcd7cb69fb2a773f40c09d5a72b3afaa6e318897b91dd07e390878bda5fbb516",
 		"970b9ba1a875383dea1217d865a1f3074d7b77d0a237e6618d4eb77514aacec7",
 		"e84c05aaf3a15070e148a069e3f5cf3d43de84cc0473277cc424df76011d211a",
-		"d30dd5b6161d266192eaaa31bdc7aa2a1d4cafb92fa4f8f79d463869dceabb0d",
 	};
 	static const struct {
 		int64_t rows, columns, ld;
