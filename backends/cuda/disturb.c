@@ -144,10 +144,9 @@ static bool begins(const char *text, const char *with)
 /* Where other threads may see a difference: accesses to memory that they share, and what they wait for. */
 static bool meets_others(const char *op)
 {
-	static const char *const names[] = { "ld.",      "st.",      "atom.",     "red.",      "cp.",
-					     "bar.",     "barrier.", "mbarrier.", "fence.",    "membar.",
-					     "ldmatrix", "stmatrix", "tcgen05.",  "multimem.", "griddepcontrol",
-					     "wmma." };
+	static const char *const names[] = { "ld.",      "st.",       "atom.",          "red.",      "cp.",       "bar.",
+					     "barrier.", "mbarrier.", "fence.",         "membar.",   "ldmatrix",  "stmatrix",
+					     "tcgen05.", "multimem.", "griddepcontrol", "wmma.load", "wmma.store" };
 	if (strstr(op, ".param") || strstr(op, ".const") || strstr(op, ".local"))
 		return false;
 	for (size_t i = 0; i < MEM_COUNT(names); i++)

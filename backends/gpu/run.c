@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/mem.h"
 
 enum { ALIGN = 1024 };    /* bytes, of every buffer's first element: 128-byte swizzled tiles need it, and allocators promise less */
@@ -54,7 +55,13 @@ int gpu_run_load(struct backend_run *run, const void *binary, const struct gpu_m
 		if (result != GPU_SUCCESS)
 			return gpu_device_fail(d, result, "looking up a kernel", e);
 	}
+	struct hash name = hash_bytes(binary, run->binary_len);
+	run->turn = strcmp(run->device->placed, name.hex) == 0 && !run->device->placed_turn;
 	int rc = gpu_run_add_set(run, e);
+	if (!rc) {
+		memcpy(run->device->placed, name.hex, sizeof run->device->placed);
+		run->device->placed_turn = run->turn;
+	}
 	for (size_t i = 0; i < plan->buffer_count && !rc; i++)
 		if (plan->buffers[i].role == PLAN_TABLE)
 			rc = gpu_run_write(run, (unsigned)i, 0, plan->buffers[i].table, plan->buffers[i].bytes, e);
@@ -67,7 +74,6 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 	const struct backend_device *d = run->device;
 	const struct plan *plan = run->plan;
 	struct gpu_set *s = &run->sets[run->set_count];
-	unsigned turn = run->device->placements++;
 
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
@@ -91,7 +97,7 @@ int gpu_run_add_set(struct backend_run *run, struct err *e)
 				       b->name, (unsigned long long)b->bytes, d->facts.id, left, total);
 		}
 		if (result == GPU_SUCCESS)
-			result = gpu_slack_arm(d, b, s->blocks[i], ALIGN, (turn + i) & 1, &s->buffers[i]);
+			result = gpu_slack_arm(d, b, s->blocks[i], ALIGN, (run->turn + run->set_count + i) & 1, &s->buffers[i]);
 		if (result != GPU_SUCCESS)
 			return gpu_device_fail(d, result, "allocating buffers", e);
 	}
@@ -439,8 +445,11 @@ gpu_result gpu_run_before_window(struct backend_run *run, enum wire_cache cache)
 	}
 	if (result == GPU_SUCCESS)
 		result = gpu_scrub(run, BACKEND_SCRUB_TIMED, true);
-	if (result == GPU_SUCCESS && d->api.cache_release) /* lines that a kernel marked to stay would outlive the flush */
-		result = d->api.cache_release();
+	if (run->local_bytes) /* lines of local memory would be written back within the window */
+		wipe = d->flush_bytes;
+	/* Lines that a kernel marked to stay would outlive the flush. Devices without such lines answer with an error. */
+	if (result == GPU_SUCCESS && d->api.cache_release)
+		d->api.cache_release();
 	return result == GPU_SUCCESS ? d->api.memory_set(d->flush, 0, wipe, d->stream) : result;
 }
 

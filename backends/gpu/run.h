@@ -21,7 +21,7 @@ struct cuda_cupti;
 struct cuda_gemm_known;
 struct gpu_judge;
 
-enum { GPU_LOCAL_SCRUBS = 4 };
+enum { GPU_LOCAL_SCRUBS = 7 };
 
 struct backend_device {
 	struct gpu_driver api;
@@ -35,7 +35,8 @@ struct backend_device {
 	uint64_t cache_bytes;          /* what rotated copies of buffers must displace; 0 unknown: rotation is not used */
 	bool cooperative;              /* can launch cooperative kernels */
 	bool tensor_maps;              /* CUDA: device and driver know tensor maps */
-	unsigned placements;           /* sets of buffers so far: where they begin takes turns (slack.c) */
+	char placed[65];               /* hash of the binary that was prepared last, and its turn */
+	bool placed_turn;
 	bool graphs;                   /* plans are recorded once and replayed; else their operations are submitted each time */
 	struct cuda_gemm_known *gemms; /* CUDA: products whose best algorithms are known (cuda/gemm.c) */
 	size_t gemm_count;
@@ -44,7 +45,11 @@ struct backend_device {
 		gpu_function function; /* NULL: there is none */
 		gpu_function strayed;  /* looks at what lies around buffers (slack.c) */
 		gpu_address least;     /* its answer, 4 bytes */
-		gpu_function local[GPU_LOCAL_SCRUBS]; /* overwrite so much local memory of each thread: 1024, 4096, … bytes */
+		struct device_local_scrub {
+			gpu_library module;
+			gpu_function function; /* NULL: there is none */
+			bool tried;            /* no second time */
+		} local[GPU_LOCAL_SCRUBS];     /* overwrite 1024, 2048, … bytes of each thread's local memory; loaded when needed */
 		uint32_t bytes;        /* of shared memory that a block can have */
 		bool tried;            /* no second time */
 	} scrub;                  /* overwrites shared and local memory (scrub.c) */
@@ -76,7 +81,7 @@ int gpu_device_fail(const struct backend_device *device, gpu_result result, cons
 void gpu_scrub_prepare(struct backend_device *d);
 void gpu_scrub_free(struct backend_device *d);
 /* Submits launches to the device's stream: all shared memory holds the word then. local: the plan's threads' local memory is
- * overwritten, too, which also empties caches. */
+ * overwritten, too, as far as the driver has room, which also empties caches. */
 gpu_result gpu_scrub(const struct backend_run *run, uint32_t word, bool local);
 
 /* --- judge.c: fills, truths and comparisons on the device, for arrays of gigabytes, which the host would take minutes to fill and
@@ -125,6 +130,7 @@ struct backend_run {
 	unsigned set_count;                /* sets that are ready */
 	unsigned current;                  /* set that is read, written and executed */
 	bool rotates;                      /* there are enough sets for WIRE_COLD without flushing the cache */
+	bool turn;                         /* where buffers begin (slack.c): prepared again at once, they begin elsewhere */
 	unsigned local_bytes;              /* of local memory, at most, that a thread of its kernels has */
 	bool adopted;                      /* the buffers are another process's: opened, not allocated */
 };
@@ -188,7 +194,8 @@ gpu_result gpu_submit_plan(const struct backend_run *run, const struct gpu_set *
 
 /* --- slack.c: the memory around a buffer that the driver hands out with it. It gives memory in pieces of 2 MiB; a kernel that
  * writes far beyond its red zone would hit what is left of such a piece, and nobody would see it. So every buffer has pieces of its
- * own, and the rest holds a pattern. By turns it lies in their middle or, as large buffers of users do, begins with a piece. run.c
+ * own, and the rest holds a pattern. Every other buffer lies in their middle, the others begin with a piece, as large buffers of
+ * users do; so it is the other way round in the next set, and where the same binary is prepared again. run.c
  * allocates with it; runs.c asks after each judged execution. */
 
 /* Bytes to allocate for a buffer: with its red zones and at least 256 KiB before and behind them. */

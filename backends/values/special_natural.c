@@ -1,5 +1,6 @@
 /* special_natural: the values of special.h that are as measured or written data are: PLAN_NATURAL. A kernel that recognises
- * photographs, sound, text or weights of a checkpoint meets them. All lie in the declared range, or are few and small numbers. */
+ * photographs, sound, text or weights of a checkpoint meets them. Nearly all lie in the declared range; grey levels, sound and
+ * flags are what they are where a domain is open. */
 #include "backends/values/special.h"
 #include "backends/values/special_rows.h"
 

@@ -67,7 +67,6 @@ struct bound_shape {
 struct bound_limits {
 	struct bound_shape shape;
 	double sums, inputs;   /* unit roundoffs of permitted arithmetic, and of permitted rounding of inputs */
-	double relative;       /* the same of arithmetic on what has the output's type: f32's where all inputs are f64 */
 	double share;          /* roundoffs of sums: BOUND_SUMS_LEAST … BOUND_SUMS_MOST, or BOUND_SUMS_TRUNCATED */
 	double baseline_share; /* BOUND_BASELINE_LEAST … BOUND_BASELINE_MOST */
 	double baseline_times; /* BOUND_BASELINE_FACTOR or BOUND_BASELINE_FAR */
@@ -286,7 +285,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	enum bound_cause cause = BOUND_ROUNDING;
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
-	parts[BOUND_SUMS] = l->share * l->relative * size + near;
+	parts[BOUND_SUMS] = l->share * l->sums * size + near;
 	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted) + fmin(fmax(error - granted, 0), again);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];

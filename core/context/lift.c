@@ -154,24 +154,39 @@ static void add_number(const char *s, size_t n, bool hlsl, struct buf *out)
 	free(text);
 }
 
-/* Whether the text up to a literal makes a double of it, "double(" or "double x = ": HLSL then keeps what is written. */
+/* Without the blanks before it. */
+static const char *before(const char *start, const char *at)
+{
+	while (at > start && isspace((unsigned char)at[-1]))
+		at--;
+	return at;
+}
+
+/* Whether the text up to a literal makes a double of it, as "double(", "(double)" and "double x = " do: HLSL then keeps what is
+ * written. */
 static bool is_made_double(const char *start, const char *at)
 {
 	static const char word[] = "double";
-	while (at > start && isspace((unsigned char)at[-1]))
-		at--;
-	if (at > start && at[-1] == '=') {
-		for (at--; at > start && isspace((unsigned char)at[-1]);)
-			at--;
+	bool cast;
+	at = before(start, at);
+	if (at > start && (at[-1] == '-' || at[-1] == '+'))
+		at = before(start, at - 1);
+	if (at == start || !strchr("=()", at[-1]))
+		return false;
+	cast = at[-1] == ')';
+	if (at[-1] == '=') {
+		at = before(start, at - 1);
 		while (at > start && lex_in_word(at[-1]))
 			at--;
-	} else if (at == start || *--at != '(') {
-		return false;
+		at = before(start, at);
+	} else {
+		at = before(start, at - 1);
 	}
-	while (at > start && isspace((unsigned char)at[-1]))
-		at--;
 	size_t len = strlen(word);
-	return (size_t)(at - start) >= len && lex_is_whole(start, at - len, len) && memcmp(at - len, word, len) == 0;
+	if ((size_t)(at - start) < len || memcmp(at - len, word, len) != 0 || !lex_is_whole(start, at - len, len))
+		return false;
+	at = before(start, at - len);
+	return !cast || (at > start && at[-1] == '(');
 }
 
 static void rewrite(const struct lift *lift, const struct spec *spec, const char *text, struct buf *out)
@@ -180,8 +195,9 @@ static void rewrite(const struct lift *lift, const struct spec *spec, const char
 	enum lex_kind kind;
 	for (size_t n; *text; text += n) {
 		n = lex_c(text, &kind);
-		bool plain = kind == LEX_NUMBER && memchr(text, '.', n) && isdigit((unsigned char)text[n - 1]);
-		if (plain && lift->hlsl && is_made_double(start, text))
+		bool whole = !memchr(text, '.', n) && !memchr(text, 'e', n), hex = memchr(text, 'x', n) != NULL;
+		bool bare = kind == LEX_NUMBER && !whole && !hex && isdigit((unsigned char)text[n - 1]);
+		if (bare && lift->hlsl && is_made_double(start, text))
 			buf_addf(out, "%.*sL", (int)n, text);
 		else if (kind == LEX_NUMBER)
 			add_number(text, n, lift->hlsl, out);

@@ -250,18 +250,9 @@ bool spec_is_double(const struct spec *s)
 	return true;
 }
 
-double spec_roundoff_sums(const struct spec *s, enum dtype output)
+double spec_roundoff_sums(const struct spec *s, bool doubles)
 {
-	size_t wide = 0, narrow = 0;
-	if (s->precision != SPEC_STRICT)
-		return roundoff_named(s->precision_acc);
-	for (size_t k = 0; k < s->array_count; k++) {
-		const struct spec_array *a = &s->arrays[k];
-		bool counts = dtype_is_float(a->type) && (a->role == PLAN_IN || a->role == PLAN_INOUT);
-		wide += counts && a->type == DTYPE_F64;
-		narrow += counts && a->type != DTYPE_F64;
-	}
-	return dtype_roundoff(output == DTYPE_F64 || (wide && !narrow) ? DTYPE_F64 : DTYPE_F32);
+	return s->precision == SPEC_STRICT ? dtype_roundoff(doubles ? DTYPE_F64 : DTYPE_F32) : roundoff_named(s->precision_acc);
 }
 
 bool spec_sums_truncate(const struct spec *s)

@@ -146,9 +146,9 @@ double spec_reduction(const struct spec *spec, const struct params *params);
 /* Unit roundoff of the coarsest type that precision: permits: strict: the coarsest floating type among the arrays;
  * tensor: also IN and ACC ("tf32" is 2^-11). 0 when everything is an integer. */
 double spec_roundoff(const struct spec *spec);
-/* Unit roundoff of the arithmetic that precision: permits for an output of this type. strict: f64's for outputs of f64, and where
- * all floating inputs are f64; else f32's, since narrower types only store. tensor: that of ACC. */
-double spec_roundoff_sums(const struct spec *spec, enum dtype output);
+/* Unit roundoff of the arithmetic that precision: permits. strict: f32's, since narrower types only store, or f64's where it is in
+ * doubles. tensor: that of ACC. */
+double spec_roundoff_sums(const struct spec *spec, bool doubles);
 /* All floating arrays are f64. */
 bool spec_is_double(const struct spec *spec);
 /* precision: permits products of narrow operands on matrix units, which truncate the sums that they keep in f32. */

@@ -345,7 +345,6 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 	return (struct bound_limits){
 		.shape = shape_of(type),
 		.sums = r->sums,
-		.relative = fmax(r->sums, fmin(dtype_roundoff(type), dtype_roundoff(DTYPE_F32))),
 		.inputs = r->inputs,
 		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), most) * (r->rough ? 4 : 1),
 		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),

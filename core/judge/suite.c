@@ -18,7 +18,8 @@ enum {
 	DISTURBED_MOST = 48, /* and at most, */
 	DISTURBED_MS = 300,  /* if there is as much time, where each counts as at most */
 	DISTURBED_EACH = 25, /* ms, since late blocks sleep for longer, */
-	DISTURBED_ALL = 800  /* ms in all */
+	DISTURBED_ALL = 800, /* ms in all */
+	ENDS_APART = 6       /* executions between two on ends of ranges (disturbed_on) */
 };
 
 struct step {
@@ -36,7 +37,7 @@ struct step {
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
 
-/* By byte: a large float; a float of three quarters. */
+/* Bytes: of NaN, of 1.5e16 in f32, of zero, of 0.75 in f32. */
 static const uint32_t poisons[] = {
 	[LEFT_NAN] = TRIAL_POISON, [LEFT_NUMBER] = CHECK_POISON, [LEFT_ZEROS] = 0, [LEFT_FRACTION] = 0x3F
 };
@@ -371,10 +372,16 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 	struct trial_input input = { .seed = declared && i % 2 ? r->q->other_seed : r->q->seed,
 				     .poison = TRIAL_POISON,
 				     .values = values };
-	if (ends) /* as in suite_check_ends, so that references are known */
-		input.seed += 1 + (uint64_t)i % PLAN_SEEDS;
+	/* As in the steps and in suite_check_ends, so that references are known. */
+	if (ends)
+		input.seed += 1 + (uint64_t)(i / ENDS_APART) % PLAN_SEEDS;
+	else if (values == PLAN_SPECIAL)
+		input.seed = plan_seed(input.seed, PLAN_SEED_MANY);
 	char *unfit = NULL;
-	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values))
+	bool infinite = round_is_infinite(values) || values == PLAN_RUNS;
+	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values) ||
+	    (values == PLAN_NAN_RUNS && !round_asks_nan(context_region(r->j->baseline, REGION_DEVICE))) ||
+	    (infinite && suite_in_parts(context_spec(r->j->baseline))))
 		return 0;
 	check_fini(c);
 	c->passed = true;

@@ -182,27 +182,46 @@ static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, 
 	return 0;
 }
 
+/* How many inputs get such values. */
+static unsigned takers(const struct plan *plan, enum plan_values values)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		n += plan_takes(&plan->buffers[i], values);
+	return n;
+}
+
 /* Each form once, by chance in all arrays or in some; then arrays, four at most, of which one is zero alone or all others are. */
 int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
+	enum { BOTH = 2 * PLAN_FORMS }; /* in all arrays or in some */
 	const struct plan *plan = r->trial.variant->plan;
-	uint64_t bytes = plan_bytes(plan);
-	unsigned draws = bytes > HUGE_BYTES ? 1 : bytes > LARGE_BYTES ? FORMS_LEAST : PLAN_FORMS, takes = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		takes += plan_takes(&plan->buffers[i], PLAN_BLANK);
-	int rc = draw_several(r, PLAN_NATURAL, draws, c, ret_unfit, e);
-	bool judged = *ret_unfit == NULL;
-	unsigned kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
-	unsigned left = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
-	for (size_t i = 0; left && i < kinds * plan->buffer_count && rc == 0 && c->passed; i++) {
-		size_t k = (i / kinds + r->q->seed) % plan->buffer_count;
-		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_BLANK };
-		if (!plan_takes(&plan->buffers[k], PLAN_BLANK) ||
-		    (input.seed = seed_choosing(plan, PLAN_BLANK, k, plan_seed(r->q->seed, i % kinds))) == 0)
-			continue;
-		left--;
+	uint64_t bytes = plan_bytes(plan), seed = r->q->seed, first = seed / BOTH * BOTH;
+	unsigned draws = bytes > HUGE_BYTES ? 1 : bytes > LARGE_BYTES ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
+	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
+	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
+	int64_t until = clock_now() + DRAWS_NS;
+	bool judged = false;
+	int rc = 0;
+	for (unsigned i = 0; some && i < draws && rc == 0 && c->passed && (i == 0 || clock_now() < until); i++) {
+		bool all = some == 1 || seed >> (8 + i) & 1;
+		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
+		input.seed = first + (all ? PLAN_FORMS : 0) + (seed + i) % PLAN_FORMS;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
+	for (size_t i = 0; blanks && i < kinds * plan->buffer_count && rc == 0 && c->passed && clock_now() < until; i++) {
+		size_t k = (i / kinds + seed) % plan->buffer_count;
+		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_BLANK };
+		if (!plan_takes(&plan->buffers[k], PLAN_BLANK) ||
+		    (input.seed = seed_choosing(plan, PLAN_BLANK, k, plan_seed(seed, i % kinds))) == 0)
+			continue;
+		blanks--;
+		rc = execute(r, &input, c, &judged, ret_unfit, e);
+	}
+	if (!some)
+		*ret_unfit = mem_str("no input has such values");
+	if (rc == 0 && !c->passed && round_inputs(plan, PLAN_NATURAL).open)
+		check_name(c, SUITE_OPEN);
 	settle(judged, ret_unfit);
 	r->needless = true; /* such values only say more */
 	return rc;

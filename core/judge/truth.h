@@ -13,16 +13,16 @@ struct truth {
 	struct context *ctx; /* owned, as is everything here; of an oracle the baseline */
 	struct params
 		*params; /* to run it with: others of the same input sizes where the lifted kernel needs more than the device has */
-	/* What the lifted code computes in as it is: doubles, if its outputs differ from the truth by their own rounding alone. */
-	enum truth_arithmetic { TRUTH_UNKNOWN, TRUTH_DOUBLES, TRUTH_FLOATS } arithmetic;
 	char *why;       /* it is not lifted; NULL: it is */
+	/* What the lifted code, as it is, computes outputs in f64 in: doubles, if these differ from the truth by rounding alone. */
+	enum truth_arithmetic { TRUTH_UNKNOWN, TRUTH_DOUBLES, TRUTH_FLOATS } arithmetic;
 };
 void truth_fini(struct truth *t);
 bool truth_is_oracle(const struct truth *t);
 /* In double: no rounding of narrower types is in it. */
 bool truth_is_lifted(const struct truth *t);
-/* Unit roundoff of permitted arithmetic for an output of this type. The baseline shows whether it computes in the doubles that it
- * declares: HLSL's sqrt of a double is a float. */
+/* Unit roundoff of permitted arithmetic for an output of this type. A lifted baseline shows whether it computes outputs in f64 in
+ * doubles: HLSL's sqrt of a double is a float. For others it does where all floating arrays are f64. */
 double truth_roundoff(const struct truth *t, const struct spec *spec, enum dtype output);
 
 /* What was chosen before. Threads may share it. */

@@ -33,8 +33,8 @@ static void test_text(void)
 				    "random\n  C: out f32[8]\n",
 				    "// 1.5 stays here\n[numthreads(8, 1, 1)]\nvoid k(uint3 id : SV_DispatchThreadID)\n{\n"
 				    "	float4 v = A_float4[id.x] * 0.1;\n	uint bits = B_uint[0], hex = 0x1fu, e = 3;\n"
-				    "	C[id.x] = v.x + .5f + 1.f + 2e-3 + double(0.3) + 6.283185307 + H_half2[0].x\n"
-				    "		+ B_float2[0].y + I_float[0] + 7L;\n"
+				    "	C[id.x] = v.x + .5f + 1.f + 2e-3 + double(0.3) + (double)-1e-9 + 6.283185307\n"
+				    "		+ H_half2[0].x + B_float2[0].y + I_float[0] + 7L;\n"
 				    "}\n",
 				    "launch(\"k\", 1, 8, {A, B, H, I, C})\n");
 	struct context *l = lifted(ctx, false);
@@ -52,6 +52,7 @@ static void test_text(void)
 		{ "H_double2[0]", "a view of halves" },
 		{ "I_float[0]", "a view of floats of an array of integers" },
 		{ "double(0.3L)", "a literal that is made a double, as it is written," },
+		{ "(double)-1e-9L", "so is one that is cast," },
 		{ "+ 6.28318530700000011e+00L", "a literal of more digits than a float has, as it is written," },
 		{ "+ 7L", "a double" },
 	};
