@@ -19,9 +19,10 @@ ok $? "devices does not report the sandbox when it is complete" "$out"
 daemon=$(holder "$T/a.db")
 wait_for 60 pgrep -P "$daemon"
 worker=$(pgrep -P "$daemon" | head -n 1)
+wait_for 60 grep -q worker "/proc/$worker/cmdline" # before, the child is a copy of the daemon
 tr '\0' '\n' <"/proc/$worker/environ" >"$T/environ"
 has "$(cat "$T/environ")" KEPT=kept "a worker inherits the environment"
-grep -c secret- "$T/environ" >"$T/secrets"
+grep -c 'secret-\(one\|two\)' "$T/environ" >"$T/secrets"
 is "$(cat "$T/secrets")" 0 "a worker inherits no secrets"
 has "$(tr '\0' '\n' <"/proc/$daemon/environ")" secret-two "the daemon itself has the secrets"
 is "$(awk '/^Max core file size/ { print $5 $6 }' "/proc/$worker/limits")" 00 "a worker leaves no core file"
