@@ -166,7 +166,7 @@ static const char *before(const char *start, const char *at)
  * written. */
 static bool is_made_double(const char *start, const char *at)
 {
-	static const char word[] = "double";
+	size_t len = strlen("double");
 	bool cast;
 	at = before(start, at);
 	if (at > start && (at[-1] == '-' || at[-1] == '+'))
@@ -182,8 +182,7 @@ static bool is_made_double(const char *start, const char *at)
 	} else {
 		at = before(start, at - 1);
 	}
-	size_t len = strlen(word);
-	if ((size_t)(at - start) < len || memcmp(at - len, word, len) != 0 || !lex_is_whole(start, at - len, len))
+	if ((size_t)(at - start) < len || !lex_is(at - len, len, "double") || !lex_is_whole(start, at - len, len))
 		return false;
 	at = before(start, at - len);
 	return !cast || (at > start && at[-1] == '(');

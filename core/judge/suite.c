@@ -33,7 +33,6 @@ struct step {
 	uint32_t keep;
 	bool timed_before; /* after as many executions as timing makes */
 	bool unless_exact; /* only if the exact step before could not judge */
-	bool asks_nan;     /* only if the baseline's code asks for NaN */
 	bool extra;        /* takes long and says little about values: only where extras are asked for */
 };
 
@@ -83,7 +82,6 @@ static const struct step steps[] = {
 	  .values = PLAN_INFINITE_ROWS },
 	{ .name = "on rows and runs of NaN",
 	  .why = "the baseline asks for NaN; a domain without them is declared as in `x: f32[n] = random closed`",
-	  .asks_nan = true,
 	  .left = LEFT_NUMBER,
 	  .values = PLAN_NAN_RUNS },
 	{ .name = "on rows of zeros, and zeros among other values", .why = ZEROS, .values = PLAN_MIXED_ZEROS },
@@ -185,20 +183,23 @@ static const char *name_in(const struct plan *plan, const struct step *x)
 }
 
 /* Of special values the table has many: suite_check_special has one alone. */
-static uint64_t seed_of(const struct suite_request *q, const struct step *x)
+static uint64_t seed_of(const struct suite_request *q, enum plan_values values, bool other)
 {
-	uint64_t seed = x->other_seed ? q->other_seed : q->seed;
-	return x->values == PLAN_SPECIAL || x->values == PLAN_SPECIAL_NUMBERS ? plan_seed(seed, PLAN_SEED_MANY) : seed;
+	uint64_t seed = other ? q->other_seed : q->seed;
+	return values == PLAN_SPECIAL || values == PLAN_SPECIAL_NUMBERS ? plan_seed(seed, PLAN_SEED_MANY) : seed;
 }
 
-static bool asks(const struct reference_source *j, const struct step *x)
+/* Runs of NaN judge only where the baseline's code asks for NaN. */
+static bool is_meant(const struct reference_source *j, enum plan_values values)
 {
-	return !x->asks_nan || round_asks_nan(context_region(j->baseline, REGION_DEVICE));
+	return values != PLAN_NAN_RUNS || round_asks_nan(context_region(j->baseline, REGION_DEVICE));
 }
 
 static int run_step(struct suite_running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
-	struct trial_input input = { .seed = seed_of(r->q, x), .poison = poisons[x->left], .values = x->values, .keep = x->keep };
+	struct trial_input input = {
+		.seed = seed_of(r->q, x->values, x->other_seed), .poison = poisons[x->left], .values = x->values, .keep = x->keep
+	};
 	char *unfit = NULL;
 	check_fini(&r->check);
 	if ((x->fresh_place && move(r, e) < 0) || (x->timed_before && repeat(r, e) < 0)) {
@@ -206,7 +207,7 @@ static int run_step(struct suite_running *r, const struct step *x, bool *ret_unf
 		return e->code == ERR_CANCELLED ? -ERR_CANCELLED : 0;
 	}
 	int rc = 0;
-	bool has_values = round_inputs(r->trial.variant->plan, x->values).any && asks(r->j, x);
+	bool has_values = round_inputs(r->trial.variant->plan, x->values).any && is_meant(r->j, x->values);
 	if (!has_values || !round_judges(r->trial.variant->plan, x->values)) {
 		unfit = mem_str(has_values ? "all outputs are judged on other values" : "no input has such values");
 		r->needless = true;
@@ -369,18 +370,12 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 {
 	enum plan_values values = disturbed_on[i % (int)MEM_COUNT(disturbed_on)];
 	bool declared = values == PLAN_DECLARED, ends = values == PLAN_MIXED_ENDS;
-	struct trial_input input = { .seed = declared && i % 2 ? r->q->other_seed : r->q->seed,
-				     .poison = TRIAL_POISON,
-				     .values = values };
-	/* As in the steps and in suite_check_ends, so that references are known. */
-	if (ends)
+	struct trial_input input = { .seed = seed_of(r->q, values, declared && i % 2), .poison = TRIAL_POISON, .values = values };
+	if (ends) /* as in suite_check_ends, so that references are known */
 		input.seed += 1 + (uint64_t)(i / ENDS_APART) % PLAN_SEEDS;
-	else if (values == PLAN_SPECIAL)
-		input.seed = plan_seed(input.seed, PLAN_SEED_MANY);
 	char *unfit = NULL;
 	bool infinite = round_is_infinite(values) || values == PLAN_RUNS;
-	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values) ||
-	    (values == PLAN_NAN_RUNS && !round_asks_nan(context_region(r->j->baseline, REGION_DEVICE))) ||
+	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values) || !is_meant(r->j, values) ||
 	    (infinite && suite_in_parts(context_spec(r->j->baseline))))
 		return 0;
 	check_fini(c);
@@ -589,11 +584,14 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 {
 	for (size_t i = 0; i < MEM_COUNT(steps); i++) {
 		const struct step *x = &steps[i];
-		bool fresh = !x->unless_exact && !x->asks_nan && (request->full || x->cheap) && (request->extras || !x->extra);
+		bool fresh = !x->unless_exact && x->values != PLAN_NAN_RUNS && (request->full || x->cheap) &&
+			     (request->extras || !x->extra);
 		fresh = fresh && round_inputs(plan, x->values).any && round_judges(plan, x->values);
 		for (size_t k = 0; k < i && fresh; k++)
 			fresh = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
-		struct reference_values values = { .size = size, .seed = seed_of(request, x), .values = x->values, .quick = i > 0 };
+		struct reference_values values = {
+			.size = size, .seed = seed_of(request, x->values, x->other_seed), .values = x->values, .quick = i > 0
+		};
 		if (fresh)
 			reference_ahead_add(to, &values, output_bytes);
 	}

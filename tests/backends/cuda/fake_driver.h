@@ -34,33 +34,10 @@ static struct {
 	int map_type, map_swizzle, map_fill;
 } fake;
 
+#include "backends/gpu/fake_calls.h"
+
 static gpu_result error_name(gpu_result r, const char **name) { (void)r; *name = "FAKE"; return 0; }
 static gpu_result context_use(gpu_context c) { (void)c; return 0; }
-static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = fake.total ? fake.total : 2000; return 0; }
-
-static gpu_result memory_alloc(gpu_address *address, size_t bytes)
-{
-	if (bytes > 1u << 30)
-		return GPU_OUT_OF_MEMORY;
-	*address = (gpu_address)(uintptr_t)malloc(bytes);
-	fake.blocks++;
-	return 0;
-}
-
-static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
-
-static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s)
-{
-	(void)s;
-	memcpy((void *)(uintptr_t)to, from, n);
-	return 0;
-}
-static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s)
-{
-	(void)s;
-	memcpy(to, (void *)(uintptr_t)from, n);
-	return 0;
-}
 
 static gpu_result copy_within(gpu_address to, gpu_address from, size_t n, gpu_stream s)
 {
@@ -83,17 +60,6 @@ static gpu_result memory_set(gpu_address to, unsigned char value, size_t n, gpu_
 	return 0;
 }
 
-static gpu_result module_load(gpu_library *m, const void *image)
-{
-	(void)image;
-	if (fake.fail_load)
-		return fake.fail_load;
-	*m = (gpu_library)&fake;
-	fake.modules++;
-	return 0;
-}
-
-static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
 static gpu_result module_function(gpu_function *f, gpu_library m, const char *name)
 {
 	(void)m;
@@ -117,13 +83,6 @@ static gpu_result function_set(gpu_function f, int attribute, int value)
 		fake.dynamic_shared = value;
 		fake.shared_calls++;
 	}
-	return 0;
-}
-
-static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, size_t shared)
-{
-	(void)f; (void)threads; (void)shared;
-	*blocks = fake.per_unit;
 	return 0;
 }
 
@@ -195,18 +154,6 @@ static gpu_result launch(gpu_function f, unsigned gx, unsigned gy, unsigned gz, 
 	return launch_extended(&config, f, args, extra);
 }
 
-static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
-static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static gpu_result capture_end(gpu_stream s, gpu_graph *g)
-{
-	(void)s;
-	fake.capturing = 0;
-	*g = (gpu_graph)&fake;
-	fake.graphs++;
-	return 0;
-}
-static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
-
 static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags)
 {
 	(void)g;
@@ -217,8 +164,6 @@ static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long
 	fake.execs++;
 	return 0;
 }
-
-static gpu_result graph_exec_free(gpu_exec x) { (void)x; fake.execs--; return 0; }
 
 static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 {
@@ -231,41 +176,24 @@ static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 	return 0;
 }
 
-static gpu_result event_record(gpu_event ev, gpu_stream s) { (void)ev; (void)s; fake.records++; return 0; }
-static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 3; return 0; }
-
 static struct backend_device new_device(void)
 {
 	struct backend_device d = {
-		.api = { .error_name = error_name,
+		.api = { FAKE_CALLS,
+			 .error_name = error_name,
 			 .error_text = error_name,
 			 .context_use = context_use,
-			 .memory_info = memory_info,
-			 .memory_alloc = memory_alloc,
-			 .memory_free = memory_free,
-			 .copy_in = copy_in,
-			 .copy_out = copy_out,
 			 .copy_within = copy_within,
 			 .memory_set = memory_set,
-			 .module_load = module_load,
-			 .module_unload = module_unload,
 			 .module_function = module_function,
 			 .function_attribute = function_attribute,
 			 .function_set = function_set,
-			 .occupancy_blocks = occupancy_blocks,
 			 .occupancy_clusters = occupancy_clusters,
 			 .tensor_map = tensor_map,
 			 .launch = launch,
 			 .launch_extended = launch_extended,
-			 .stream_wait = stream_wait,
-			 .capture_begin = capture_begin,
-			 .capture_end = capture_end,
-			 .graph_free = graph_free,
 			 .graph_instantiate = graph_instantiate,
-			 .graph_exec_free = graph_exec_free,
-			 .graph_launch = graph_launch,
-			 .event_record = event_record,
-			 .event_elapsed = event_elapsed },
+			 .graph_launch = graph_launch },
 		.cooperative = true,
 		.tensor_maps = true,
 		.graphs = true,

@@ -40,13 +40,6 @@ static struct plan *new_plan(void)
 	return p;
 }
 
-static void clean(const char *what)
-{
-	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs,
-	   fake.modules);
-}
-
 static void runs(const struct buf *im)
 {
 	struct backend_device d = new_device();

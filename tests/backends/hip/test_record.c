@@ -22,31 +22,9 @@ static struct {
 	bool marks;                                    /* an execution leaves its number in the first byte of the output */
 } fake;
 
+#include "backends/gpu/fake_calls.h"
+
 static const char *error_name(gpu_result r) { (void)r; return "FAKE"; }
-static gpu_result memory_info(size_t *left, size_t *total) { *left = fake.left; *total = fake.total ? fake.total : 2000; return 0; }
-
-static gpu_result memory_alloc(gpu_address *address, size_t bytes)
-{
-	if (bytes > 1u << 30)
-		return GPU_OUT_OF_MEMORY;
-	*address = (gpu_address)(uintptr_t)malloc(bytes);
-	fake.blocks++;
-	return 0;
-}
-
-static gpu_result memory_free(gpu_address address) { free((void *)(uintptr_t)address); fake.blocks--; return 0; }
-static gpu_result copy_in(gpu_address to, const void *from, size_t n, gpu_stream s)
-{
-	(void)s;
-	memcpy((void *)(uintptr_t)to, from, n);
-	return 0;
-}
-static gpu_result copy_out(void *to, gpu_address from, size_t n, gpu_stream s)
-{
-	(void)s;
-	memcpy(to, (void *)(uintptr_t)from, n);
-	return 0;
-}
 
 static void count(void) { *(fake.capturing ? &fake.captured : &fake.submitted) += 1; }
 
@@ -69,29 +47,11 @@ static gpu_result memory_set(gpu_address to, unsigned char value, size_t n, gpu_
 	return 0;
 }
 
-static gpu_result module_load(gpu_library *m, const void *image)
-{
-	(void)image;
-	if (fake.fail_load)
-		return fake.fail_load;
-	*m = (gpu_library)&fake;
-	fake.modules++;
-	return 0;
-}
-
-static gpu_result module_unload(gpu_library m) { (void)m; fake.modules--; return 0; }
 static gpu_result module_function(gpu_function *f, gpu_library m, const char *name)
 {
 	(void)m;
 	(void)name;
 	*f = (gpu_function)&fake;
-	return 0;
-}
-
-static gpu_result occupancy_blocks(int *blocks, gpu_function f, int threads, size_t shared)
-{
-	(void)f; (void)threads; (void)shared;
-	*blocks = fake.per_unit;
 	return 0;
 }
 
@@ -119,17 +79,6 @@ static gpu_result launch_cooperative(gpu_function f, unsigned gx, unsigned gy, u
 	return launch(f, gx, gy, gz, bx, by, bz, shared, stream, args, NULL);
 }
 
-static gpu_result stream_wait(gpu_stream s) { (void)s; return fake.fail_wait; }
-static gpu_result capture_begin(gpu_stream s, int mode) { (void)s; (void)mode; fake.capturing = 1; return 0; }
-static gpu_result capture_end(gpu_stream s, gpu_graph *g)
-{
-	(void)s;
-	fake.capturing = 0;
-	*g = (gpu_graph)&fake;
-	fake.graphs++;
-	return 0;
-}
-static gpu_result graph_free(gpu_graph g) { (void)g; fake.graphs--; return 0; }
 static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long flags)
 {
 	(void)g;
@@ -138,7 +87,6 @@ static gpu_result graph_instantiate(gpu_exec *x, gpu_graph g, unsigned long long
 	fake.execs++;
 	return 0;
 }
-static gpu_result graph_exec_free(gpu_exec x) { (void)x; fake.execs--; return 0; }
 static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 {
 	(void)s;
@@ -148,20 +96,13 @@ static gpu_result graph_launch(gpu_exec x, gpu_stream s)
 	return 0;
 }
 
-static gpu_result event_record(gpu_event ev, gpu_stream s) { (void)ev; (void)s; fake.records++; return 0; }
-static gpu_result event_elapsed(float *ms, gpu_event a, gpu_event b) { (void)a; (void)b; *ms = 3; return 0; }
-
 static struct backend_device new_device(bool graphs)
 {
 	struct backend_device d = {
-		.api = { .name_of_error = error_name, .text_of_error = error_name, .memory_info = memory_info,
-			 .memory_alloc = memory_alloc, .memory_free = memory_free, .copy_in = copy_in, .copy_out = copy_out,
-			 .copy_within = copy_within, .memory_set = memory_set, .module_load = module_load,
-			 .module_unload = module_unload, .module_function = module_function, .occupancy_blocks = occupancy_blocks,
-			 .launch = launch, .launch_cooperative = launch_cooperative, .stream_wait = stream_wait,
-			 .capture_begin = capture_begin, .capture_end = capture_end, .graph_free = graph_free,
-			 .graph_instantiate = graph_instantiate, .graph_exec_free = graph_exec_free, .graph_launch = graph_launch,
-			 .event_record = event_record, .event_elapsed = event_elapsed },
+		.api = { FAKE_CALLS, .name_of_error = error_name, .text_of_error = error_name,
+			 .copy_within = copy_within, .memory_set = memory_set, .module_function = module_function,
+			 .launch = launch, .launch_cooperative = launch_cooperative,
+			 .graph_instantiate = graph_instantiate, .graph_launch = graph_launch },
 		.cooperative = true, .graphs = graphs, .flush_bytes = 1 << 16,
 	};
 	backend_hip.describe("gfx90a", &d.facts, NULL);
@@ -192,13 +133,6 @@ static struct plan *new_plan(void)
 		add_int_arg(l, "n", DTYPE_I32, -7);
 	}
 	return p;
-}
-
-static void clean(const char *what)
-{
-	ok(fake.blocks == 0 && fake.graphs == 0 && fake.execs == 0 && fake.modules == 0 && !fake.capturing,
-	   "%s: nothing leaks (%d blocks, %d graphs, %d execs, %d modules)", what, fake.blocks, fake.graphs, fake.execs,
-	   fake.modules);
 }
 
 static void reads_and_writes(struct backend_run *run)
