@@ -57,7 +57,7 @@ static double shortened(double v)
 static unsigned char letter(const struct stream *s, uint64_t i)
 {
 	static const char words[] =
-		" of the a city, \nand to in was ais the \r\nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
+		" of the a city, \nand to in was ais then\nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
 	static const char marks[] = "\"\\\r\n"; /* few, so that many borders cut two that belong together */
 	uint64_t word = salted(s, PLACE, i / WORD), drawn = salted(s, AGAIN, i);
 	switch (s->seed % PLAN_FORMS) {
@@ -67,10 +67,9 @@ static unsigned char letter(const struct stream *s, uint64_t i)
 	}
 }
 
-static double natural_integer(const struct stream *s, uint64_t i, double v)
+/* Number i of a range of integers. */
+static double ranged(const struct stream *s, uint64_t i, double low, double width, double v)
 {
-	const struct plan_buffer *b = s->buffer;
-	double low = low_of(b), width = width_of(b);
 	bool text = low <= '\t' && low + width > '~';
 	switch (s->seed % PLAN_FORMS) {
 	case 0: return low + __builtin_floor(width * smooth(s, i));
@@ -80,6 +79,22 @@ static double natural_integer(const struct stream *s, uint64_t i, double v)
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
 	default: return text ? letter(s, i) : v;
 	}
+}
+
+/* Where any integer may be, those of 8 and 16 bits fill their type, and longer ones hold bytes of text or video. */
+static double natural_integer(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = (unsigned)(s->seed % PLAN_FORMS);
+	bool sign = dtype_is_signed(b->type);
+	if (b->closed || bits > 32 || (bits == 32 && (form < 3 || form == 7)))
+		return ranged(s, i, low_of(b), width_of(b), v);
+	if (bits < 32)
+		return ranged(s, i, sign && form < 3 ? -power((int)bits - 1) : 0, power((int)bits - (sign && form >= 3)), v);
+	uint32_t word = 0;
+	for (unsigned k = 0; k < 4; k++)
+		word |= (uint32_t)ranged(s, 4 * i + k, 0, 256, 0) << 8 * k;
+	return sign ? (double)(int32_t)word : (double)word;
 }
 
 static double natural_float(const struct stream *s, uint64_t i, double v)

@@ -103,8 +103,8 @@ enum plan_values {
 	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
 	PLAN_NARROW,       /* integers, of floats too, of so many bits at most as the seed says, in all arrays alike */
 	PLAN_NATURAL,      /* as data that people have: by seed smooth, in even steps, grey levels, video, sound, as bf16 holds
-			    * them, or ones among zeros; integers smooth, in even steps, or text; in all arrays or, by seed,
-			    * half of them */
+			    * them, or ones among zeros; integers smooth, in even steps, or text, packed in words, too; in all
+			    * arrays or, by seed, half of them */
 	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
 	PLAN_VALUES,       /* their number */
 };

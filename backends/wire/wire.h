@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 28, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 29, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -326,6 +326,7 @@ struct wire_pair {
 	uint32_t cold;
 	uint32_t unreset;      /* 1: b = a; A is HOT and B is UNRESET: does the run reuse its results? 2: the same in processor
 	                          time, where the device is the CPU */
+	uint32_t exchanged;    /* of these two, A has B's buffers, and B has A's */
 	uint64_t *seeds;       /* as above, for both */
 	size_t seed_count;
 };

@@ -282,6 +282,7 @@ const struct wire_table wire_pair_table = WIRE_TABLE("pair", wire_pair, check_pa
 	WIRE_ANY(wire_pair, warm_up_ns),
 	WIRE_UP_TO(wire_pair, cold, 1),
 	WIRE_UP_TO(wire_pair, unreset, 2),
+	WIRE_UP_TO(wire_pair, exchanged, 1),
 	WIRE_LIST(wire_pair, seeds, seed_count, &wire_table_u64));
 
 const struct wire_table wire_paired_table = WIRE_TABLE("paired", wire_paired, NULL,

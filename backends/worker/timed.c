@@ -312,29 +312,30 @@ static void blur(const struct plan_buffer *b, uint8_t *bytes)
 	}
 }
 
-/* Gives set 0 what an execution made of inout buffers, and set 1 the same, blurred. */
-static int copy_inout(struct timed *t, struct err *e)
+/* Gives one set what an execution made of inout buffers, and the other the same, blurred. */
+static int copy_inout(struct timed *t, unsigned from, unsigned to, struct err *e)
 {
 	struct run *r = t->run;
 	const struct backend *b = t->all->backend;
+	use_set(t, from);
 	int rc = timed_keep_inout(t->all, r, e);
 	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++) {
 		const struct plan_buffer *buffer = &r->plan->buffers[i];
 		if (buffer->role != PLAN_INOUT)
 			continue;
 		uint8_t *bytes = room_take(t->all->room, buffer->bytes);
-		use_set(t, 0);
+		use_set(t, from);
 		rc = b->read(r->on_device, i, 0, bytes, buffer->bytes, e);
-		use_set(t, 1);
+		use_set(t, to);
 		blur(buffer, bytes);
 		if (rc == 0)
 			rc = b->write(r->on_device, i, 0, bytes, buffer->bytes, e);
 		room_give(t->all->room, bytes, buffer->bytes);
 	}
-	use_set(t, 1);
+	use_set(t, to);
 	if (rc == 0)
 		rc = timed_keep_inout(t->all, r, e);
-	use_set(t, 0);
+	use_set(t, from);
 	return rc;
 }
 
@@ -354,7 +355,7 @@ static int keep_many(struct timed *t, int64_t ns, struct err *e)
  * is reset between executions of the other kind. */
 static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair *m, struct wire_paired *out, struct err *e)
 {
-	struct timed reset = { .all = all, .run = r, .cache = WIRE_HOT, .seed_count = 1, .lot = 1 }, kept = reset;
+	struct timed reset = { .all = all, .run = r, .cache = WIRE_HOT, .seed_count = 1, .lot = !m->exchanged }, kept = reset;
 	struct measure_run a = { .backend = all->backend, .run = r->on_device, .before = use_own_set, .arg = &reset }, b = a;
 	struct wire_pair floored = *m;
 	int rc = 0;
@@ -366,7 +367,7 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	/* What precedes a window moves short times: threads that sleep, caches that our kernel has used. */
 	uint64_t least = all->references ? RESET_GPU_NS : WIRE_RESET_CPU_NS;
 	floored.floor_ns = m->floor_ns > least ? m->floor_ns : least;
-	kept.lot = 0;
+	kept.lot = m->exchanged;
 	b.arg = &kept;
 	if (all->backend->use_cpu_time)
 		all->backend->use_cpu_time(r->on_device, m->unreset == 2);
@@ -374,11 +375,13 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	reset.seeds[0] = r->choice.seed;
 	rc = make_sets(&reset, e);
 	if (reset.sets < 2)
-		reset.lot = 0;
+		reset.lot = kept.lot = 0;
+	if (rc == 0)
+		use_set(&kept, kept.lot);
 	if (rc == 0)
 		rc = keep_many(&reset, (int64_t)m->cap_ns / 4, e);
 	if (rc == 0 && reset.sets > 1 && has_inout(r->plan) && !r->apart)
-		rc = copy_inout(&reset, e);
+		rc = copy_inout(&reset, kept.lot, reset.lot, e);
 	if (rc == 0)
 		rc = measure_pair(&a, &b, all->monitor, &floored, out, e);
 	if (all->backend->use_cpu_time)

@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "core/context/aim.h"
 #include "core/context/host.h"
 #include "core/context/space.h"
 
 enum {
-	OVERSAMPLE = 8,    /* points drawn per point wanted, since host code prunes some */
+	OVERSAMPLE = 8,    /* points drawn per point wanted, since host code prunes some, and some come twice */
 	CHECK_CONFIGS = 2, /* tuning configurations per check: size */
 };
 
@@ -84,23 +85,57 @@ static bool is_point(const struct validate_request *q, const struct params *para
 	return false;
 }
 
-/* Up to `want` points of a space of one size. */
+/* A walk that visits every point of a space once: a seeded start, and a stride that is coprime to their number. */
+struct walk {
+	size_t count, at, stride, steps;
+};
+
+static struct walk walk_begin(size_t count, uint64_t seed)
+{
+	struct walk w = { .count = count, .at = count ? (size_t)(seed % count) : 0 };
+	w.stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
+	while (count > 1 && common_divisor(w.stride, count) != 1)
+		w.stride = w.stride % count + 1;
+	return w;
+}
+
+/* SIZE_MAX: it is over. */
+static size_t walk_next(struct walk *w)
+{
+	size_t at = w->at;
+	w->at = w->count ? (at + w->stride) % w->count : 0;
+	return w->steps++ < w->count ? at : SIZE_MAX;
+}
+
+/* Up to `want` points of a space of one size. Every second one is aimed at what the code tells apart; an only one, where the number
+ * of samples before is odd. */
 static void sample_space(const struct validate_request *q, const struct space *space, size_t want, uint64_t seed,
 			 const struct size_samples *all, struct samples *p)
 {
-	size_t count = space_count(space), got = 0;
-	size_t tries = want * OVERSAMPLE < count ? want * OVERSAMPLE : count;
-	/* A walk that visits every point of the size once: a seeded start, and a stride that is coprime to their number. */
-	size_t at = count ? (size_t)(seed % count) : 0, stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
-	while (count > 1 && common_divisor(stride, count) != 1)
-		stride = stride % count + 1;
-	for (size_t i = 0; i < tries && got < want; i++, at = (at + stride) % count) {
+	size_t got = 0, from = want == 1 ? p->count : 0, *taken = MEM_NEW_N(size_t, want + 1);
+	struct walk walk = walk_begin(space_count(space), seed);
+	struct aim_size *aimed = space_count(space) > 1 ? aim_size_new(p->aim, space, seed) : NULL;
+	for (size_t tries = want * OVERSAMPLE; tries && got < want; tries--) {
+		bool had = false;
+		size_t at = aimed && (from + got) % 2 ? aim_next(aimed) : SIZE_MAX;
+		if (at == SIZE_MAX && (at = walk_next(&walk)) == SIZE_MAX)
+			break;
+		for (size_t i = 0; i < got; i++)
+			had |= taken[i] == at;
+		if (had)
+			continue;
 		struct params *params = space_at(space, at);
-		if (is_point(q, params, p))
-			add_sample(p, all, params, got++ == 0);
-		else
+		if (!is_point(q, params, p)) {
 			params_free(params);
+			continue;
+		}
+		if (aimed)
+			aim_had(aimed, at);
+		taken[got] = at;
+		add_sample(p, all, params, got++ == 0);
 	}
+	aim_size_free(aimed);
+	free(taken);
 }
 
 /* A size of the baseline that the context has no point for: its own requires: says so, or it is pruned. */
@@ -162,6 +197,7 @@ int samples_draw(const struct validate_request *q, struct samples *p, struct err
 	struct params *inputs = q->only ? params_part(q->only, false) : NULL;
 	struct space *declared = NULL, *check = NULL, *own = NULL;
 	int rc = space_new(sizes_of, q->facts, inputs, &declared, e);
+	p->aim = aim_new(q->ctx, q->facts);
 	if (rc == 0)
 		rc = space_new_check(sizes_of, q->facts, inputs, &check, e);
 	size_t sizes = rc == 0 ? space_size_count(declared) : 0, each = sizes ? (q->samples + sizes - 1) / sizes : 0;
@@ -196,6 +232,7 @@ void samples_fini(struct samples *p)
 		variant_fini(&p->at[i].variant);
 	}
 	free(p->at);
+	aim_free(p->aim);
 	buf_fini(&p->refused);
 	*p = (struct samples){ .refused = BUF_INIT };
 }

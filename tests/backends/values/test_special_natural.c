@@ -16,6 +16,14 @@ static void *natural(const struct plan_buffer *b, unsigned form)
 	return v;
 }
 
+static bool is_prose(const char *bytes, size_t n)
+{
+	bool printed = true;
+	for (size_t i = 0; i < n; i++)
+		printed &= (bytes[i] >= ' ' && bytes[i] <= '~') || bytes[i] == '\n';
+	return printed && memmem(bytes, n, " the ", 5) && memchr(bytes, '\n', n);
+}
+
 static void test_natural(void)
 {
 	enum { ROWS = 40, COLUMNS = 400, ALL = ROWS * COLUMNS };
@@ -49,8 +57,24 @@ static void test_natural(void)
 		free(v);
 	}
 	char *bytes = natural(&text, 3);
-	ok(memmem(bytes, ALL, " the ", 5) && memmem(bytes, ALL, "\r\n", 2), "prose has words and ends of lines");
+	ok(is_prose(bytes, ALL), "prose has words, ends of lines, and nothing that is not printed");
 	free(bytes);
+	struct plan_buffer any = array(DTYPE_U8, ROWS, COLUMNS, PLAN_RANDOM), words = array(DTYPE_U32, ROWS, COLUMNS, PLAN_RANDOM);
+	any.lo = words.lo = 0;
+	any.hi = words.hi = 16;
+	bytes = natural(&any, 3);
+	ok(is_prose(bytes, ALL), "bytes that may be any, too");
+	free(bytes);
+	bytes = natural(&words, 3);
+	ok(is_prose(bytes, sizeof(uint32_t) * ALL), "and words of four bytes");
+	free(bytes);
+	words.closed = true;
+	words.most = 15;
+	uint32_t *closed = natural(&words, 3), over = 0;
+	for (int i = 0; i < ALL; i++)
+		over += closed[i] > 15;
+	is_int(over, 0, "but not where numbers are declared");
+	free(closed);
 	bytes = natural(&text, 4);
 	ok(memmem(bytes, ALL, "\\\"", 2) && memmem(bytes, ALL, "\r\n", 2), "tables have quoted marks");
 	free(bytes);

@@ -134,7 +134,7 @@ static const char reuse[] = "[numthreads(64, 1, 1)]\n"
 			    "}\n";
 
 /* In processor time, which tells within a few pairs, however busy the machine is. */
-static void reuses(struct sample_worker *w, char *use, enum wire_verdict want)
+static void reuses(struct sample_worker *w, char *use, bool exchanged, enum wire_verdict want)
 {
 	static const char *const names[] = { "A", "S", "C" };
 	static const enum plan_role roles[] = { PLAN_IN, PLAN_SCRATCH, PLAN_OUT };
@@ -148,14 +148,14 @@ static void reuses(struct sample_worker *w, char *use, enum wire_verdict want)
 	struct err e = ERR_INIT;
 	int run = sample_load(w, reuse, &define, 1, plan, &e);
 	struct wire_pair m = { .a = (uint32_t)run, .b = (uint32_t)run, .min_pairs = 5, .max_pairs = 60, .margin = 0.25,
-			       .confidence = 0.99, .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 2 };
+			       .confidence = 0.99, .width = 100, .cap_ns = 10 * CLOCK_S, .unreset = 2, .exchanged = exchanged };
 	struct wire_execute x = { .run = (uint32_t)run, .seed = 5, .poison = 0xFF };
 	struct wire_executed done;
 	struct wire_paired p;
 	if (ok(run > 0 && sample_execute(w, &x, &done, &e) == 0, "USE=%s: the kernel executes: %s", use, e.text) &&
 	    ok(sample_pair(w, &m, &p, &e) == 0, "USE=%s: processor times are compared: %s", use, e.text)) {
-		is_int(p.verdict, want, "USE=%s: %zu pairs tell whether a kernel reuses its results (%.2f)", use, p.pair_count,
-		       p.ratio);
+		is_int(p.verdict, want, "USE=%s%s: %zu pairs tell whether a kernel reuses its results (%.2f)", use,
+		       exchanged ? ", exchanged" : "", p.pair_count, p.ratio);
 		wire_paired_fini(&p);
 	}
 	plan_free(plan);
@@ -185,8 +185,10 @@ int main(void)
 		timed(&w, (uint32_t)run, WIRE_HOT, "hot");
 		unreset(&w, (uint32_t)run);
 	}
-	reuses(&w, "0", WIRE_SAME);
-	reuses(&w, "1", WIRE_FASTER);
+	for (int exchanged = 0; exchanged < 2; exchanged++) {
+		reuses(&w, "0", exchanged, WIRE_SAME);
+		reuses(&w, "1", exchanged, WIRE_FASTER);
+	}
 	plan_free(plan);
 	is_int(sample_worker_stop(&w), 0, "the worker ends");
 	return tap_done();
