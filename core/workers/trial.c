@@ -549,8 +549,8 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 		FIRST = 5,
 		AGAIN = 15,
 		MOST = 60,
-		TRIES = 6,
-		SURE = 3, /* and then once with exchanged buffers: their places, too, make one of two sets faster */
+		TRIES = 5,
+		SURE = 3, /* on a GPU also once with exchanged buffers: their places, too, make one of two sets faster */
 		EXECUTIONS = 8 /* in a pair, at most, where one lasts long */
 	};
 	uint32_t min_pairs = FIRST;
@@ -562,14 +562,14 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 				     .width = 100, /* any: only the verdict counts */
 				     .unreset = 1 };
 	int faster = 0;
-	double first = 1;
+	double before = 1, exchanged = 0;
 	*ret_ratio = 1;
 	/* The more processes share the CPU, the more an execution costs that caches and threads are not ready for. */
 	if (on_cpu && getloadavg(&load, 1) == 1 && cores > 0)
 		request.floor_ns = (uint64_t)(WIRE_RESET_CPU_NS * (1 + load / cores));
 	for (uint32_t tries = 0; tries < TRIES; tries++) {
 		struct wire_paired p;
-		request.exchanged = faster == SURE;
+		request.exchanged = !on_cpu && faster == SURE - 1 && exchanged == 0;
 		request.min_pairs = min_pairs;
 		request.max_pairs = MOST * (tries + 1);
 		request.cap_ns = (uint64_t)((tries + 1) * CLOCK_S + EXECUTIONS * request.min_pairs * execute_ns);
@@ -580,16 +580,19 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 		double ratio = p.ratio;
 		wire_paired_fini(&p);
 		if (request.exchanged) {
-			ratio = sqrt(first * ratio);
-			*ret_ratio = ratio < 1 / (1 + request.margin) ? ratio : 1;
+			exchanged = ratio;
+			if (sqrt(before * exchanged) >= 1 / (1 + request.margin))
+				return 0;
+			continue;
+		}
+		if (verdict == WIRE_FASTER && ++faster == SURE) {
+			*ret_ratio = on_cpu ? ratio : sqrt(ratio * exchanged);
 			return 0;
 		}
-		if (verdict == WIRE_FASTER) {
-			faster++;
-			first = ratio;
-		} else if (verdict != WIRE_UNCLEAR) {
+		if (verdict != WIRE_FASTER && verdict != WIRE_UNCLEAR)
 			return 0;
-		}
+		if (verdict == WIRE_FASTER)
+			before = ratio;
 		min_pairs = AGAIN;
 		if (on_cpu && verdict == WIRE_UNCLEAR && faster == 0 && request.unreset == 1 && execute_ns >= CLOCK_MS) {
 			request.unreset = 2;
