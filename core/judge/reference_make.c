@@ -144,6 +144,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .pooled = round_is_zero(m->q->values),
 				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = m->q->values == PLAN_SEGMENTS,
+				     .none = o->judgement.kind == JUDGE_DISTRIBUTION,
 				     .fields = fields };
 }
 
@@ -361,7 +362,7 @@ static void bound_on_host(struct making *m, size_t k)
 	struct bound_output source = bound_output_of(m, k);
 	struct bound_rules rules = rules_of(m, k);
 	size_t values = o->elements * dtype_size(o->wanted_type);
-	o->wanted_len = values + (dtype_is_float(o->type) ? o->elements * wire_bound_size(o->wanted_type) : 0);
+	o->wanted_len = values + (dtype_is_float(o->type) && !rules.none ? o->elements * wire_bound_size(o->wanted_type) : 0);
 	o->wanted = mem_new(o->wanted_len + 1, 1);
 	o->causes = mem_new(o->elements + 1, 1);
 	bound_make(&source, &rules, o->wanted, o->wanted + values, o->causes, &m->raw[k].summary);
@@ -681,12 +682,11 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	free(m.raw);
 	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
-	bool may_crash = round_may_crash(q->values), lost = e->code == ERR_CRASH || e->code == ERR_TIMEOUT;
-	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || (may_crash && lost))) {
+	bool lost = round_may_crash(q->values) && (e->code == ERR_CRASH || e->code == ERR_TIMEOUT);
+	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || lost)) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
 		io_reference->unfit = mem_fmt("%s%s", e->text,
-					      q->values == PLAN_INTEGERS || (may_crash && lost)
-						      ? "; an array that indexes declares its range, as in `index: i32[n] < m`"
+					      q->values == PLAN_INTEGERS || lost ? "; an array that indexes declares its range, as in `index: i32[n] < m`"
 						      : "");
 		*e = (struct err)ERR_INIT;
 		return 0;
