@@ -17,7 +17,9 @@ enum {
 	SIDES = 3,     /* left is less, equal, greater */
 	CLASSES = COMPARED * SIDES + 2 * LEAST,
 	NAMED = 128,   /* names of code that stand for an expression */
-	NESTED = 4096, /* characters of an expression at most */
+	TOKENS = 64,   /* of an expression at most, */
+	LONGEST = 512, /* and characters, once names are replaced */
+	LOOKED = 4096, /* comparisons of anything at most: code is read in little time, whatever it is */
 };
 
 /* What the ends of values count, beside the code's own comparisons: sums overflow at the greatest. */
@@ -159,6 +161,8 @@ static bool run_of(const struct aim *a, const struct tokens *t, size_t *io_first
 		if (closes && depth == 0)
 			break;
 		depth += opens - closes;
+		if (end - first > TOKENS)
+			return false;
 		if (!opens && !closes && !is_operand(a, t, k) && !IS_ONE(t, k, "+", "-", "*", "/", "%", "<<", ">>") &&
 		    !(depth && IS_ONE(t, k, "&", "|")))
 			break;
@@ -182,7 +186,7 @@ static bool run_of(const struct aim *a, const struct tokens *t, size_t *io_first
 static char *text_of(const struct aim *a, const struct tokens *t, size_t first, size_t end)
 {
 	struct buf out = BUF_INIT;
-	for (size_t k = first; k < end; k++) {
+	for (size_t k = first; k < end && out.len <= LONGEST; k++) {
 		const struct token *x = &t->at[k];
 		const char *stands_for = is_word(t, k) ? named_text(a, x) : NULL;
 		if (stands_for)
@@ -209,7 +213,7 @@ static void add(struct aim *a, char *take_left, char *take_right, bool equality)
 {
 	struct compared c = { .left = take_left, .right = take_right, .equality = equality };
 	struct err ignored = ERR_INIT; /* not everything that looks like an expression is one */
-	bool known = a->count == COMPARED;
+	bool known = a->count == COMPARED || strlen(c.left) > LONGEST || strlen(c.right) > LONGEST;
 	for (size_t i = 0; i < a->count; i++)
 		if (strcmp(a->compared[i].left, c.left) == 0 && strcmp(a->compared[i].right, c.right) == 0) {
 			a->compared[i].equality &= equality;
@@ -241,7 +245,7 @@ static void name_at(struct aim *a, const struct tokens *t, size_t k)
 	    !run_of(a, t, &first, &end, true) || (!IS_ONE(t, end, ";", ",", ")", "}") && !is_word(t, end)))
 		return;
 	struct named n = { .text = text_of(a, t, first, end) };
-	if (strlen(n.text) > NESTED) {
+	if (strlen(n.text) > LONGEST) {
 		free(n.text);
 		return;
 	}
@@ -272,11 +276,13 @@ static void read(struct aim *a, const char *text, bool lua)
 	for (char *at = code; lua && (at = strstr(at, "//"));)
 		at[1] = ' '; /* Lua's division of integers */
 	struct tokens t = tokens_of(code);
-	for (size_t k = 0; k < t.count; k++) {
+	for (size_t k = 0, looked = 0; k < t.count && looked < LOOKED; k++) {
+		bool compares = IS_ONE(&t, k, "==", "!=", "~=", "<", ">", "<=", ">="), remains = is(&t, k, "%");
 		name_at(a, &t, k);
-		if (IS_ONE(&t, k, "==", "!=", "~=", "<", ">", "<=", ">="))
+		looked += compares || remains;
+		if (compares)
 			comparison_at(a, &t, k);
-		else if (is(&t, k, "%"))
+		else if (remains)
 			remainder_at(a, &t, k);
 	}
 	free(t.at);

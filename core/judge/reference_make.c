@@ -685,15 +685,14 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	bool lost = round_may_crash(q->values) && (e->code == ERR_CRASH || e->code == ERR_TIMEOUT);
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || lost)) {
 		/* Other values need not suit every context: what they cannot judge is noted. */
-		io_reference->unfit = mem_fmt("%s%s", e->text,
-					      q->values == PLAN_INTEGERS || lost ? "; an array that indexes declares its range, as in `index: i32[n] < m`"
-						      : "");
+		const char *hint = "; an array that indexes declares its range, as in `index: i32[n] < m`";
+		io_reference->unfit = mem_fmt("%s%s", e->text, q->values == PLAN_INTEGERS || lost ? hint : "");
 		*e = (struct err)ERR_INIT;
 		return 0;
 	}
+	/* A fault of the baseline says nothing about the candidate. */
 	if (rc == 0)
 		return 0;
-	/* A fault of the baseline says nothing about the candidate. */
 	if (e->code == ERR_INPUT || e->code == ERR_COMPILE || e->code == ERR_PRUNED || e->code == ERR_WRONG)
 		e->code = ERR_INTERNAL;
 	return err_wrap(e, "reference");

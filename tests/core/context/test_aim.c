@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/context.h"
 #include "tap.h"
@@ -63,6 +65,29 @@ static void comparisons_are_read(void)
 	context_free(ctx);
 }
 
+/* Whatever the code is, reading it takes little time. */
+static void long_code_is_read_soon(void)
+{
+	enum { REPEATED = 40000 };
+	struct buf code = BUF_INIT;
+	buf_adds(&code, "/* */ #define A BX\n");
+	for (int i = 0; i < 20; i++)
+		buf_addf(&code, "#define %c%c %c * %c + BX\n", 'A' + i, 'A' + i + 1, 'A' + i, 'A' + i);
+	buf_adds(&code, "#if 0\nBX");
+	for (int i = 0; i < REPEATED; i++)
+		buf_adds(&code, " % BX");
+	for (int i = 0; i < REPEATED; i++)
+		buf_adds(&code, " < ((((BX + 1");
+	buf_adds(&code, "\n#endif\n");
+	struct context *ctx = context_with("  BX: {1, 2, 4}\n", code.data, "");
+	int64_t begun = clock_now();
+	struct aim *a = aim_new(ctx, &facts);
+	ok(clock_now() - begun < 2 * CLOCK_S, "long code is read in %lld ms", (long long)((clock_now() - begun) / CLOCK_MS));
+	aim_free(a);
+	context_free(ctx);
+	buf_fini(&code);
+}
+
 /* How many points aim_next gives before this one. */
 static int before(const struct context *ctx, const struct params *wanted)
 {
@@ -116,6 +141,7 @@ static void rare_ones_come_first(void)
 int main(void)
 {
 	comparisons_are_read();
+	long_code_is_read_soon();
 	rare_ones_come_first();
 	return tap_done();
 }
