@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/lex.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "core/judge/suite.h"
@@ -77,6 +78,21 @@ static bool same_text(const char *a, const char *b)
 	return strcmp(a ? a : "", b ? b : "") == 0;
 }
 
+/* What device code can read that differs from execution to execution; NULL: nothing. PTX names registers of time and place. */
+static const char *chance_of(const struct context *ctx)
+{
+	static const char *const registers[] = { "globaltimer", "%clock", "%smid", "%warpid", "%gridid" };
+	static const char *const functions[] = { "clock", "clock64", "wall_clock64", "__builtin_readcyclecounter", "__smid" };
+	const char *code = context_region(ctx, REGION_DEVICE);
+	for (size_t i = 0; code && i < MEM_COUNT(registers); i++)
+		if (strstr(code, registers[i]))
+			return registers[i];
+	for (size_t i = 0; code && i < MEM_COUNT(functions); i++)
+		if (lex_c_has(code, functions[i], strlen(functions[i])))
+			return functions[i];
+	return NULL;
+}
+
 char *limits_declared(const struct context *baseline, const struct context *parent, const struct context *ctx)
 {
 	static const struct {
@@ -101,6 +117,9 @@ char *limits_declared(const struct context *baseline, const struct context *pare
 	}
 	if (!same_text(context_reference(baseline), context_reference(ctx)))
 		buf_addf(&out, "%sthe reference block differs from the baseline's, which judged", out.len ? "; " : "");
+	if (chance_of(ctx) && !chance_of(baseline))
+		buf_addf(&out, "%sthe code reads %s: what that decides in one of thousands of executions was hardly seen",
+			 out.len ? "; " : "", chance_of(ctx));
 	free(was);
 	free(is);
 	char *text = out.len ? buf_steal(&out) : NULL;

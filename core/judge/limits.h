@@ -12,7 +12,8 @@
  * the tuning parameters, their constraints and requires:. free() */
 char *limits_contract(const struct context *ctx);
 /* What ctx demands or declares and its baseline does not, with what is judged instead: "requires: n % 8 == 0; check: differs from
- * the baseline's, whose sizes were judged". A requirement that `parent` (may be NULL) lacks is called new. NULL: nothing. free() */
+ * the baseline's, whose sizes were judged". So are clocks and places of execution that its code alone reads. A requirement that
+ * `parent` (may be NULL) lacks is called new. NULL: nothing. free() */
 char *limits_declared(const struct context *baseline, const struct context *parent, const struct context *ctx);
 
 /* A round that could not be judged, over all configurations. */

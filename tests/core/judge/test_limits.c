@@ -67,6 +67,22 @@ static void declared(void)
 	has_str(text, "check: differs from the baseline's, whose sizes were judged", "a check size that was dropped is named");
 	has_str(text, "precision: differs from the baseline's, which decided what is right", "another precision is named");
 	free(text);
+	struct context *timed = scale(CHECKED "precision: strict\n", RIGHT " if (clock64() & 4096) B[0] = 0;"),
+		       *placed = scale(CHECKED "precision: strict\n", RIGHT " asm(\"mov.u32 %0, %smid;\");"),
+		       *told = scale(CHECKED "precision: strict\n", RIGHT " // against the clock");
+	text = limits_declared(baseline, baseline, timed);
+	has_str(text, "the code reads clock64", "a clock that is read is named");
+	free(text);
+	text = limits_declared(baseline, baseline, placed);
+	has_str(text, "the code reads %smid", "and so is a place");
+	free(text);
+	ok((text = limits_declared(timed, timed, timed)) == NULL, "unless the baseline reads it, too");
+	free(text);
+	ok((text = limits_declared(baseline, baseline, told)) == NULL, "a word in a comment reads nothing");
+	free(text);
+	context_free(timed);
+	context_free(placed);
+	context_free(told);
 	context_free(baseline);
 	context_free(same);
 	context_free(parent);
