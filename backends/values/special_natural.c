@@ -74,7 +74,7 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	switch (s->seed % PLAN_FORMS) {
 	case 0: return low + __builtin_floor(width * smooth(s, i));
 	case 1: return low + __builtin_floor(width * (smooth(s, i) * (GRAINS - 1) + stream_unit(salted(s, AGAIN, i))) / GRAINS);
-	case 2: return low + __builtin_floor(width * ascending(s, i));
+	case PLAN_FORM_ASCENDING: return low + __builtin_floor(width * ascending(s, i));
 	case 6: return low + __builtin_floor(width * (double)(int64_t)(BLACK + salted(s, AGAIN, i) % SHADES) / 256);
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
 	default: return text ? letter(s, i) : v;
@@ -105,7 +105,7 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	switch (s->seed % PLAN_FORMS) {
 	case 0: return low + width * smooth(s, i);
 	case 1: return low + width * (smooth(s, i) * (GRAINS - 1) + stream_unit(drawn)) / GRAINS;
-	case 2: return low + width * ascending(s, i);
+	case PLAN_FORM_ASCENDING: return low + width * ascending(s, i);
 	case 3: v = (double)(int64_t)(drawn & 255) / 255; return low <= 0 && high >= 1 ? v : low + width * v;
 	case 4: v = (double)(int64_t)(BLACK + drawn % SHADES); return low <= 0 && high >= 255 ? v : low + width * (v / 255);
 	case 5: return (double)(int64_t)(drawn & (low < 0 ? 65535 : 32767)) * power(SOUND) - (low < 0);

@@ -12,39 +12,48 @@
 #include "core/context/spec.h"
 
 enum {
-	COMPARED = 24, /* comparisons at most; the first ones of the code */
-	LEAST = 8,     /* parameters at most whose ends count */
-	SIDES = 3,     /* left is less, equal, greater */
-	CLASSES = COMPARED * SIDES + 2 * LEAST,
+	FEATURES = 48, /* at most; the first ones of the code */
+	SIDES = 3,     /* left is less, equal, greater; of an amount: least, between, greatest */
+	CLASSES = FEATURES * SIDES,
 	NAMED = 128,   /* names of code that stand for an expression */
 	TOKENS = 64,   /* of an expression at most, */
 	LONGEST = 512, /* and characters, once names are replaced */
-	LOOKED = 4096, /* comparisons of anything at most: code is read in little time, whatever it is */
+	LOOKED = 4096, /* expressions of anything at most: code is read in little time, whatever it is */
 };
 
-/* What the ends of values count, beside the code's own comparisons: sums overflow at the greatest. */
-#define LEAST_VALUE 0.4
-#define GREATEST_VALUE 0.6
+/* What sides of a feature count: what the code itself asks is more likely to be treated differently than what it only computes. */
+#define ASKED 1.0
+#define CUT_OFF 0.9
+#define GREATEST 0.4
+#define LEAST 0.2
 
 /* A name that the code gives a value: `const int warps = BX * BY / 32`. */
 struct named {
 	char *name, *text;
 };
 
-struct compared {
-	char *left, *right;
+enum kind {
+	FEATURE_ORDER,     /* which of two expressions is less */
+	FEATURE_EQUALITY,  /* whether they are equal */
+	FEATURE_REMAINDER, /* whether the left one, a remainder, is zero */
+	FEATURE_AMOUNT     /* whether the left one is the least or the greatest of a size */
+};
+
+/* By what configurations differ. */
+struct feature {
+	enum kind kind;
+	char *left, *right; /* right: "0" where there is one expression */
 	struct expr *x, *y;
-	bool equality; /* whether they are equal is all that counts; else which one is less, too */
 };
 
 struct aim {
 	const struct spec *spec;
 	struct value *env;
-	struct compared compared[COMPARED];
+	struct feature features[FEATURES];
 	size_t count;
 	struct named named[NAMED];
 	size_t named_count;
-	bool had[CLASSES][CLASSES]; /* a configuration in both; on the diagonal: in this one */
+	unsigned char had[CLASSES][CLASSES]; /* configurations in both; on the diagonal: in this one */
 };
 
 /* --- the code's comparisons ------------------------------------------------------------------------------------------ */
@@ -120,6 +129,22 @@ static struct tokens tokens_of(const char *text)
 	return t;
 }
 
+/* Conversions leave whole numbers as they are: `uint(n)`, `(size_t)n`. */
+static void drop_conversions(struct tokens *t)
+{
+	size_t to = 0;
+	for (size_t k = 0; k < t->count; k++) {
+		bool opens = is(t, k, "("), closes = is(t, k + 2, ")");
+		if (IS_ONE(t, k + opens, "int", "uint", "unsigned", "size_t", "long", "int32_t", "uint32_t", "int64_t",
+			   "uint64_t") &&
+		    (opens ? closes : is(t, k + 1, "(")))
+			k += opens ? 2 : 0;
+		else
+			t->at[to++] = t->at[k];
+	}
+	t->count = to;
+}
+
 static const char *named_text(const struct aim *a, const struct token *x)
 {
 	for (size_t i = 0; i < a->named_count; i++)
@@ -149,28 +174,39 @@ static bool is_operand(const struct aim *a, const struct tokens *t, size_t k)
 	return is_word(t, k) && (is_whole_number(&t->at[k]) || named_text(a, &t->at[k]) || is_parameter(a, &t->at[k]));
 }
 
+/* How far an expression goes. */
+enum reach { REACH_SUM, REACH_TERM, REACH_FACTOR };
+
+static bool is_operator(const struct tokens *t, size_t k, enum reach reach, int depth)
+{
+	if (depth && IS_ONE(t, k, "&", "|"))
+		return true;
+	if (IS_ONE(t, k, "+", "-", "<<", ">>"))
+		return depth || reach == REACH_SUM;
+	return IS_ONE(t, k, "*", "/", "%") && (depth || reach != REACH_FACTOR);
+}
+
 /* The longest arithmetic expression of known values that ends before token `end` or, forward, that begins at `first`. false: its
  * value depends on something else. */
-static bool run_of(const struct aim *a, const struct tokens *t, size_t *io_first, size_t *io_end, bool forward)
+static bool run_of(const struct aim *a, const struct tokens *t, size_t *io_first, size_t *io_end, bool forward, enum reach reach)
 {
 	int depth = 0;
 	size_t first = *io_first, end = *io_end;
 	for (size_t k; forward ? end < t->count : first > 0; forward ? end++ : first--) {
 		k = forward ? end : first - 1;
 		bool opens = is(t, k, forward ? "(" : ")"), closes = is(t, k, forward ? ")" : "(");
-		if (closes && depth == 0)
+		if ((closes && depth == 0) || (reach == REACH_FACTOR && depth == 0 && end > first))
 			break;
 		depth += opens - closes;
 		if (end - first > TOKENS)
 			return false;
-		if (!opens && !closes && !is_operand(a, t, k) && !IS_ONE(t, k, "+", "-", "*", "/", "%", "<<", ">>") &&
-		    !(depth && IS_ONE(t, k, "&", "|")))
+		if (!opens && !closes && !is_operand(a, t, k) && !is_operator(t, k, reach, depth))
 			break;
 	}
 	if (depth || first >= end)
 		return false;
 	bool called = first && is_word(t, first - 1) &&
-		      !IS_ONE(t, first - 1, "if", "elif", "while", "return", "and", "or", "not", "elseif", "define");
+		      !IS_ONE(t, first - 1, "if", "elif", "while", "return", "and", "or", "not", "elseif", "define", "case");
 	bool continues = first && (called || IS_ONE(t, first - 1, ")", "]", ".", "->", "::"));
 	bool named = first >= 2 && is(t, first - 2, "define");
 	if ((continues && !named) || IS_ONE(t, first, "+", "*", "/", "%", "<<", ">>", "&", "|") ||
@@ -209,20 +245,23 @@ static bool has_tuning(const struct aim *a, const struct expr *x)
 	return false;
 }
 
-static void add(struct aim *a, char *take_left, char *take_right, bool equality)
+static void add(struct aim *a, enum kind kind, char *take_left, char *take_right)
 {
-	struct compared c = { .left = take_left, .right = take_right, .equality = equality };
+	struct feature c = { .kind = kind, .left = take_left, .right = take_right };
 	struct err ignored = ERR_INIT; /* not everything that looks like an expression is one */
-	bool known = a->count == COMPARED || strlen(c.left) > LONGEST || strlen(c.right) > LONGEST;
-	for (size_t i = 0; i < a->count; i++)
-		if (strcmp(a->compared[i].left, c.left) == 0 && strcmp(a->compared[i].right, c.right) == 0) {
-			a->compared[i].equality &= equality;
+	bool known = a->count == FEATURES || strlen(c.left) > LONGEST || strlen(c.right) > LONGEST;
+	for (size_t i = 0; i < a->count; i++) {
+		struct feature *own = &a->features[i];
+		bool alike = own->kind == kind || (own->kind <= FEATURE_EQUALITY && kind <= FEATURE_EQUALITY);
+		if (alike && strcmp(own->left, c.left) == 0 && strcmp(own->right, c.right) == 0) {
+			own->kind = kind < own->kind ? kind : own->kind;
 			known = true;
 		}
+	}
 	if (!known && expr_parse(a->spec->scope, c.left, strlen(c.left), &c.x, &ignored) == 0 &&
 	    expr_parse(a->spec->scope, c.right, strlen(c.right), &c.y, &ignored) == 0 &&
 	    (has_tuning(a, c.x) || has_tuning(a, c.y))) {
-		a->compared[a->count++] = c;
+		a->features[a->count++] = c;
 		return;
 	}
 	expr_free(c.x);
@@ -242,7 +281,7 @@ static void name_at(struct aim *a, const struct tokens *t, size_t k)
 	if (counts)
 		return;
 	if (!(define || given) || !declared || a->named_count == NAMED || !is_word(t, k) || is_operand(a, t, k) ||
-	    !run_of(a, t, &first, &end, true) || (!IS_ONE(t, end, ";", ",", ")", "}") && !is_word(t, end)))
+	    !run_of(a, t, &first, &end, true, REACH_SUM) || (!IS_ONE(t, end, ";", ",", ")", "}") && !is_word(t, end)))
 		return;
 	struct named n = { .text = text_of(a, t, first, end) };
 	if (strlen(n.text) > LONGEST) {
@@ -257,36 +296,86 @@ static void name_at(struct aim *a, const struct tokens *t, size_t k)
 static void comparison_at(struct aim *a, const struct tokens *t, size_t k)
 {
 	size_t left = k, left_end = k, right = k + 1, right_end = k + 1;
-	if (run_of(a, t, &left, &left_end, false) && run_of(a, t, &right, &right_end, true))
-		add(a, text_of(a, t, left, left_end), text_of(a, t, right, right_end), IS_ONE(t, k, "==", "!=", "~="));
+	enum kind kind = IS_ONE(t, k, "==", "!=", "~=") ? FEATURE_EQUALITY : FEATURE_ORDER;
+	if (run_of(a, t, &left, &left_end, false, REACH_SUM) && run_of(a, t, &right, &right_end, true, REACH_SUM))
+		add(a, kind, text_of(a, t, left, left_end), text_of(a, t, right, right_end));
 }
 
-/* `if (UNROLL % 3)`: whether it is zero. */
-static void remainder_at(struct aim *a, const struct tokens *t, size_t k)
+/* `A * B / C`, which may be cut off, and `A % B`: whether C divides. */
+static void division_at(struct aim *a, const struct tokens *t, size_t k)
 {
 	size_t first = k, end = k, from = k + 1, to = k + 1;
-	if (run_of(a, t, &first, &end, false) && run_of(a, t, &from, &to, true) && first &&
-	    IS_ONE(t, first - 1, "(", "&&", "||", "!", "if") && IS_ONE(t, to, ")", "&&", "||", "?", ";"))
-		add(a, text_of(a, t, first, to), mem_str("0"), true);
+	if (!run_of(a, t, &first, &end, false, REACH_TERM) || !run_of(a, t, &from, &to, true, REACH_FACTOR))
+		return;
+	char *left = text_of(a, t, first, end), *right = text_of(a, t, from, to);
+	add(a, FEATURE_REMAINDER, mem_fmt("(%s)%%%s", left, right), mem_str("0"));
+	free(left);
+	free(right);
 }
 
-static void read(struct aim *a, const char *text, bool lua)
+/* `switch (EXPR)` and `case 64:`. *io_text: of the switch; free() */
+static void case_at(struct aim *a, const struct tokens *t, size_t k, char **io_text)
 {
-	char *code = mem_str(text ? text : "");
+	size_t first = k + 1 + is(t, k, "switch"), end = first;
+	if (!run_of(a, t, &first, &end, true, REACH_SUM))
+		return;
+	if (is(t, k, "switch")) {
+		free(*io_text);
+		*io_text = text_of(a, t, first, end);
+	} else if (*io_text) {
+		add(a, FEATURE_EQUALITY, mem_str(*io_text), text_of(a, t, first, end));
+	}
+}
+
+/* What is computed and not only named: how long a loop is, or an array. Returns its end. */
+static size_t amount_at(struct aim *a, const struct tokens *t, size_t k)
+{
+	size_t first = k, end = k;
+	if (!(is_operand(a, t, k) || is(t, k, "(")) || (k && is_operator(t, k - 1, REACH_SUM, 1)) ||
+	    !run_of(a, t, &first, &end, true, REACH_SUM) || end - first < 3)
+		return k;
+	add(a, FEATURE_AMOUNT, text_of(a, t, first, end), mem_str("0"));
+	return end - 1;
+}
+
+/* Two passes: first what the code asks, since features are limited, then what it computes. */
+static void read(struct aim *a, const char *text, bool lua, bool computed)
+{
+	char *code = mem_str(text ? text : ""), *cases = NULL;
 	for (char *at = code; lua && (at = strstr(at, "//"));)
 		at[1] = ' '; /* Lua's division of integers */
 	struct tokens t = tokens_of(code);
-	for (size_t k = 0, looked = 0; k < t.count && looked < LOOKED; k++) {
-		bool compares = IS_ONE(&t, k, "==", "!=", "~=", "<", ">", "<=", ">="), remains = is(&t, k, "%");
+	drop_conversions(&t);
+	for (size_t k = 0, looked = 0, behind = 0; k < t.count && looked < LOOKED; k++) {
+		bool compares = IS_ONE(&t, k, "==", "!=", "~=", "<", ">", "<=", ">="), divides = IS_ONE(&t, k, "/", "%");
 		name_at(a, &t, k);
-		looked += compares || remains;
-		if (compares)
+		looked += compares || divides || (computed && is_operand(a, &t, k));
+		if (compares && !computed)
 			comparison_at(a, &t, k);
-		else if (remains)
-			remainder_at(a, &t, k);
+		else if (divides && !computed)
+			division_at(a, &t, k);
+		else if (IS_ONE(&t, k, "switch", "case") && !computed)
+			case_at(a, &t, k, &cases);
+		else if (computed && k >= behind)
+			behind = amount_at(a, &t, k) + 1;
 	}
+	free(cases);
 	free(t.at);
 	free(code);
+}
+
+/* Tiles that another parameter does not divide are often an exception. */
+static void add_parameters(struct aim *a)
+{
+	const struct spec *spec = a->spec;
+	for (size_t i = spec->input_count; i < spec->var_count; i++)
+		add(a, FEATURE_AMOUNT, mem_str(spec->vars[i].name), mem_str("0"));
+	for (size_t i = spec->input_count; i < spec->var_count; i++)
+		for (size_t k = spec->input_count; k < spec->var_count; k++)
+			if (i != k)
+				add(a, FEATURE_REMAINDER,
+				    mem_fmt("max(%s,%s)%%%s", spec->vars[i].name, spec->vars[k].name, spec->vars[k].name),
+				    mem_str("0"));
 }
 
 struct aim *aim_new(const struct context *ctx, const struct facts *facts)
@@ -294,19 +383,23 @@ struct aim *aim_new(const struct context *ctx, const struct facts *facts)
 	struct aim *a = MEM_NEW(struct aim);
 	a->spec = context_spec(ctx);
 	a->env = spec_env(a->spec, facts, NULL);
-	read(a, context_region(ctx, REGION_MACROS), false);
-	read(a, context_region(ctx, REGION_DEVICE), false);
-	read(a, context_region(ctx, REGION_HOST), true);
+	for (int computed = 0; computed < 2; computed++) {
+		read(a, context_region(ctx, REGION_MACROS), false, computed);
+		read(a, context_region(ctx, REGION_DEVICE), false, computed);
+		read(a, context_region(ctx, REGION_HOST), true, computed);
+		if (!computed)
+			add_parameters(a);
+	}
 	return a;
 }
 
 void aim_free(struct aim *a)
 {
 	for (size_t i = 0; a && i < a->count; i++) {
-		free(a->compared[i].left);
-		free(a->compared[i].right);
-		expr_free(a->compared[i].x);
-		expr_free(a->compared[i].y);
+		free(a->features[i].left);
+		free(a->features[i].right);
+		expr_free(a->features[i].x);
+		expr_free(a->features[i].y);
 	}
 	for (size_t i = 0; a && i < a->named_count; i++) {
 		free(a->named[i].name);
@@ -324,8 +417,8 @@ size_t aim_count(const struct aim *a)
 
 void aim_text(const struct aim *a, size_t k, const char **ret_left, const char **ret_right)
 {
-	*ret_left = a->compared[k].left;
-	*ret_right = a->compared[k].right;
+	*ret_left = a->features[k].left;
+	*ret_right = a->features[k].right;
 }
 
 /* --- the points of a size -------------------------------------------------------------------------------------------- */
@@ -334,7 +427,7 @@ struct point {
 	size_t at;  /* in the space */
 	bool given; /* by aim_next */
 	unsigned char class_count;
-	unsigned char classes[COMPARED + 2 * LEAST]; /* ascending */
+	unsigned char classes[FEATURES]; /* ascending */
 };
 
 struct aim_size {
@@ -342,52 +435,65 @@ struct aim_size {
 	const struct space *space;
 	struct point *points;
 	size_t count;
-	double tells[CLASSES]; /* by class: the logarithm of one in how many points is in it */
+	double least[FEATURES], greatest[FEATURES]; /* of amounts */
+	double tells[CLASSES];                      /* the logarithm of one in how many points is in it, weighted */
 };
 
-static void put_class(struct point *p, size_t class)
-{
-	p->classes[p->class_count++] = (unsigned char)class;
-}
-
-static struct point point_at(const struct aim_size *s, size_t at)
+/* Sets the parameters of point `at`. */
+static void go_to(const struct aim_size *s, size_t at)
 {
 	struct aim *a = s->aim;
-	struct point p = { .at = at };
 	for (size_t v = 0; v < a->spec->var_count; v++) {
 		size_t n;
 		a->env[a->spec->vars[v].slot] = space_domain(s->space, v, &n)[space_domain_index(s->space, at, v)];
 	}
+}
+
+/* Left minus right, by its sign and, of amounts, its size. false: it cannot be computed. */
+static bool difference(const struct aim *a, const struct feature *f, double *ret_difference)
+{
+	struct value x, y;
+	if (expr_eval(f->x, a->env, &x) != VALUE_OK || expr_eval(f->y, a->env, &y) != VALUE_OK || x.kind == VALUE_BOOL ||
+	    y.kind == VALUE_BOOL)
+		return false;
+	*ret_difference = value_double(x) - value_double(y);
+	return isfinite(*ret_difference);
+}
+
+static struct point point_at(const struct aim_size *s, size_t at)
+{
+	const struct aim *a = s->aim;
+	struct point p = { .at = at };
+	go_to(s, at);
 	for (size_t i = 0; i < a->count; i++) {
-		struct value x, y, less, more;
-		if (expr_eval(a->compared[i].x, a->env, &x) == VALUE_OK && expr_eval(a->compared[i].y, a->env, &y) == VALUE_OK &&
-		    value_apply(VALUE_LT, x, y, &less) == VALUE_OK && value_apply(VALUE_GT, x, y, &more) == VALUE_OK)
-			put_class(&p, i * SIDES + (!less.b && !more.b ? 1 : less.b || a->compared[i].equality ? 0 : 2));
-	}
-	for (size_t v = a->spec->input_count, k = 0; v < a->spec->var_count && k < LEAST; v++, k++) {
-		struct value own = a->env[a->spec->vars[v].slot], less;
-		size_t n, below = 0, above = 0;
-		const struct value *all = space_domain(s->space, v, &n);
-		for (size_t i = 0; i < n; i++) {
-			below += value_apply(VALUE_LT, all[i], own, &less) == VALUE_OK && less.b;
-			above += value_apply(VALUE_GT, all[i], own, &less) == VALUE_OK && less.b;
-		}
-		if (n > 1 && below == 0)
-			put_class(&p, COMPARED * SIDES + 2 * k);
-		else if (n > 1 && above == 0)
-			put_class(&p, COMPARED * SIDES + 2 * k + 1);
+		const struct feature *f = &a->features[i];
+		double d;
+		if (!difference(a, f, &d))
+			continue;
+		unsigned side = d < 0 ? 0 : d > 0 ? 2 : 1;
+		if (f->kind == FEATURE_AMOUNT)
+			side = d <= s->least[i] ? 0 : d >= s->greatest[i] ? 2 : 1;
+		else if (f->kind != FEATURE_ORDER && side == 2)
+			side = 0;
+		p.classes[p.class_count++] = (unsigned char)(i * SIDES + side);
 	}
 	return p;
+}
+
+static double weight_of(const struct aim *a, size_t class)
+{
+	switch (a->features[class / SIDES].kind) {
+	case FEATURE_REMAINDER: return CUT_OFF;
+	case FEATURE_AMOUNT: return class % SIDES == 0 ? LEAST : class % SIDES == 1 ? 0 : GREATEST;
+	case FEATURE_ORDER:
+	case FEATURE_EQUALITY: break;
+	}
+	return ASKED;
 }
 
 static size_t common_divisor(size_t a, size_t b)
 {
 	return b ? common_divisor(b, a % b) : a;
-}
-
-static double weight_of(size_t class)
-{
-	return class < COMPARED * SIDES ? 1 : (class - COMPARED * SIDES) % 2 ? GREATEST_VALUE : LEAST_VALUE;
 }
 
 struct aim_size *aim_size_new(struct aim *a, const struct space *space, uint64_t seed)
@@ -398,15 +504,29 @@ struct aim_size *aim_size_new(struct aim *a, const struct space *space, uint64_t
 	s->points = MEM_NEW_N(struct point, s->count + 1);
 	while (common_divisor(stride, all) > 1)
 		stride++;
+	for (size_t k = 0; k < a->count; k++) {
+		s->least[k] = INFINITY;
+		s->greatest[k] = -INFINITY;
+	}
 	for (size_t i = 0, at = all ? seed % all : 0; i < s->count; i++, at = (at + stride) % all) {
+		double d;
+		s->points[i].at = at;
+		go_to(s, at);
+		for (size_t k = 0; k < a->count; k++)
+			if (a->features[k].kind == FEATURE_AMOUNT && difference(a, &a->features[k], &d)) {
+				s->least[k] = fmin(s->least[k], d);
+				s->greatest[k] = fmax(s->greatest[k], d);
+			}
+	}
+	for (size_t i = 0; i < s->count; i++) {
 		struct point *p = &s->points[i];
-		*p = point_at(s, at);
+		*p = point_at(s, p->at);
 		for (unsigned k = 0; k < p->class_count; k++)
 			s->tells[p->classes[k]]++;
 	}
-	for (size_t i = 0; i < CLASSES; i++)
+	for (size_t i = 0; i < a->count * SIDES; i++)
 		if (s->tells[i] > 0)
-			s->tells[i] = log((double)s->count / s->tells[i]) * weight_of(i);
+			s->tells[i] = log((double)s->count / s->tells[i]) * weight_of(a, i);
 	return s;
 }
 
@@ -417,14 +537,16 @@ void aim_size_free(struct aim_size *s)
 	free(s);
 }
 
-/* What judging it would add: for each two of its classes that no configuration before was in, the product of what each tells. */
+/* What judging it would add: for each two of its classes the product of what each tells, the less the more configurations were in
+ * both before. */
 static double gain_of(const struct aim_size *s, const struct point *p)
 {
 	double gain = 0;
 	for (unsigned k = 0; k < p->class_count; k++)
-		for (unsigned m = 0; m <= k; m++)
-			if (!s->aim->had[p->classes[k]][p->classes[m]])
-				gain += s->tells[p->classes[k]] * s->tells[p->classes[m]];
+		for (unsigned m = 0; m <= k && s->tells[p->classes[k]] > 0; m++) {
+			double had = 1 + s->aim->had[p->classes[k]][p->classes[m]];
+			gain += s->tells[p->classes[k]] * s->tells[p->classes[m]] / (had * had);
+		}
 	return gain;
 }
 
@@ -450,7 +572,7 @@ void aim_had(struct aim_size *s, size_t at)
 	struct point p = point_at(s, at);
 	for (unsigned k = 0; k < p.class_count; k++)
 		for (unsigned m = 0; m <= k; m++)
-			s->aim->had[p.classes[k]][p.classes[m]] = true;
+			s->aim->had[p.classes[k]][p.classes[m]] += s->aim->had[p.classes[k]][p.classes[m]] < 255;
 	for (size_t i = 0; i < s->count; i++)
 		s->points[i].given |= s->points[i].at == at;
 }

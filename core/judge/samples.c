@@ -107,17 +107,18 @@ static size_t walk_next(struct walk *w)
 	return w->steps++ < w->count ? at : SIZE_MAX;
 }
 
-/* Up to `want` points of a space of one size. Every second one is aimed at what the code tells apart; an only one, where the number
- * of samples before is odd. */
+/* Up to `want` points of a space of one size. The first of four is random, the others are aimed at what the code tells apart; an
+ * only one is aimed, where the number of samples before is odd. */
 static void sample_space(const struct validate_request *q, const struct space *space, size_t want, uint64_t seed,
 			 const struct size_samples *all, struct samples *p)
 {
-	size_t got = 0, from = want == 1 ? p->count : 0, *taken = MEM_NEW_N(size_t, want + 1);
+	size_t got = 0, *taken = MEM_NEW_N(size_t, want + 1);
 	struct walk walk = walk_begin(space_count(space), seed);
 	struct aim_size *aimed = space_count(space) > 1 ? aim_size_new(p->aim, space, seed) : NULL;
 	for (size_t tries = want * OVERSAMPLE; tries && got < want; tries--) {
 		bool had = false;
-		size_t at = aimed && (from + got) % 2 ? aim_next(aimed) : SIZE_MAX;
+		bool aims = want == 1 ? p->count % 2 : got % 4;
+		size_t at = aimed && aims ? aim_next(aimed) : SIZE_MAX;
 		if (at == SIZE_MAX && (at = walk_next(&walk)) == SIZE_MAX)
 			break;
 		for (size_t i = 0; i < got; i++)

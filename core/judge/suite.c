@@ -303,8 +303,10 @@ static int interpret(struct suite_running *r, const struct wire_races *asked, bo
 
 static int check_races(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	static const enum plan_values values[] = { PLAN_DECLARED, PLAN_WIDE,          PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_HUGE,
-						   PLAN_FAINT,    PLAN_INFINITE_ROWS, PLAN_CHAINS,      PLAN_FEW };
+	static const enum plan_values values[] = {
+		PLAN_DECLARED, PLAN_WIDE,          PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_HUGE,
+		PLAN_FAINT,    PLAN_INFINITE_ROWS, PLAN_CHAINS,      PLAN_FEW,       PLAN_NATURAL,
+	};
 	enum {
 		ORDERED = 4, /* the first ones: whether the order of groups shows is asked on them */
 		ENDS = 6,    /* then so many draws of integers at the ends of their range: carries that run far */
@@ -318,6 +320,8 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
 		bool ends = i >= MEM_COUNT(values);
 		struct wire_races asked = { .seed = r->q->seed + ends * i, .values = ends ? PLAN_MIXED_ENDS : values[i] };
+		if (asked.values == PLAN_NATURAL) /* rows that rise throughout, in all arrays */
+			asked.seed = asked.seed / (2 * PLAN_FORMS) * (2 * PLAN_FORMS) + PLAN_FORMS + PLAN_FORM_ASCENDING;
 		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
 		if (round_inputs(r->trial.variant->plan, asked.values).any)
 			rc = interpret(r, &asked, &settled, ret_unfit, &finding, e);

@@ -46,16 +46,21 @@ static void comparisons_are_read(void)
 		"void f(uint x) { if (warps >= 17) x = 1; if (x < BX) x = 2; if (f(BX) == 3) x = 4; if (x + BX == 5) x = 5;\n"
 		"if (U % 3) x = 6; for (uint i = 0; i < U; i++) x = BX << 1 > WIDE ? 1 : 2; if (a[BX] == 1) x = 3; if ((BX + 1) * "
 		"2 < other) x = 3;\n"
-		"if (BX == x + 1) x = 0; }",
+		"if (BX == x + 1) x = 0; if (uint(n) / (BX * 3) == 1u || (int)U > 7) x = 1; switch (BX * U) { case 8: x = 1; "
+		"break; case 16: x = 2; } }",
 		"if BX // 2 == 3 then prune() end");
 	struct aim *a = aim_new(ctx, &facts);
 	ok(compares(a, "BX", "4") && compares(a, "U", "2"), "conditions of the preprocessor");
 	ok(compares(a, "(BX*32//64)", "17"), "names that stand for expressions");
 	ok(compares(a, "(BX+1)*2", "((BX*32//64)+1)"), "which name others");
 	ok(compares(a, "BX<<1", "((BX*U))"), "and macros that do");
-	ok(compares(a, "U%3", "0"), "remainders without a comparison");
+	ok(compares(a, "(U)%3", "0") && compares(a, "(BX*32)%64", "0"), "remainders, and quotients that are cut off");
+	ok(compares(a, "BX*U", "8") && compares(a, "BX*U", "16"), "the cases of a switch");
 	ok(compares(a, "BX//2", "3"), "and host code's");
-	is_int((long long)aim_count(a), 7, "nothing that depends on something else, no comment and no call");
+	ok(compares(a, "max(BX,U)%U", "0"), "whether one parameter divides another");
+	ok(compares(a, "BX", "0") && compares(a, "(BX*32//64)+1", "0"), "and amounts, whose ends count");
+	ok(compares(a, "((n))%(BX*3)", "0") && compares(a, "U", "7"), "conversions change nothing");
+	is_int((long long)aim_count(a), 26, "nothing that depends on something else, no comment and no call");
 	for (size_t k = 0; k < aim_count(a); k++) {
 		const char *x, *y;
 		aim_text(a, k, &x, &y);
@@ -119,7 +124,7 @@ static void rare_ones_come_first(void)
 	} cases[] = {
 		{ "  TX: 8*i for i = 1,16\n  TY: {1, 2, 3, 4, 5, 6, 7, 8}\n  U: {1, 2, 3, 4, 5, 6, 7, 8}\n",
 		  "#if TX == 56 && TY == 4 && U == 7\n#endif", "TX=56 TY=4 U=7", 2 },
-		{ "  BX: 16*i for i = 2,64\n  IPT: {1, 2, 4, 8, 16}\n",
+		{ "  BX: 32*i for i = 1,32\n  IPT: {1, 2, 4, 8, 16}\n",
 		  "static const uint warps = BX / 32;\n#if IPT == 8\nstatic const uint h = warps > 17 ? 16 : warps > 8 ? 8 : warps "
 		  "> 4 ? 4 : 1;\n"
 		  "#endif\n",
