@@ -491,27 +491,20 @@ static double weight_of(const struct aim *a, size_t class)
 	return ASKED;
 }
 
-static size_t common_divisor(size_t a, size_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
-
 struct aim_size *aim_size_new(struct aim *a, const struct space *space, uint64_t seed)
 {
 	struct aim_size *s = MEM_NEW(struct aim_size);
-	size_t all = space_count(space), stride = all > AIM_POINTS ? all / AIM_POINTS + seed % 64 : 1;
-	*s = (struct aim_size){ .aim = a, .space = space, .count = all < AIM_POINTS ? all : AIM_POINTS };
+	size_t at[AIM_POINTS];
+	*s = (struct aim_size){ .aim = a, .space = space, .count = space_sample(space, seed, AIM_POINTS, at) };
 	s->points = MEM_NEW_N(struct point, s->count + 1);
-	while (common_divisor(stride, all) > 1)
-		stride++;
 	for (size_t k = 0; k < a->count; k++) {
 		s->least[k] = INFINITY;
 		s->greatest[k] = -INFINITY;
 	}
-	for (size_t i = 0, at = all ? seed % all : 0; i < s->count; i++, at = (at + stride) % all) {
+	for (size_t i = 0; i < s->count; i++) {
 		double d;
-		s->points[i].at = at;
-		go_to(s, at);
+		s->points[i].at = at[i];
+		go_to(s, at[i]);
 		for (size_t k = 0; k < a->count; k++)
 			if (a->features[k].kind == FEATURE_AMOUNT && difference(a, &a->features[k], &d)) {
 				s->least[k] = fmin(s->least[k], d);
