@@ -92,6 +92,15 @@ size_t lex_quoted(const char *s)
 	return n + (s[n] == s[0]);
 }
 
+/* A raw string's delimiter has at most 16 characters (C++20, 5.13.5). */
+static bool raw_opens(const char *s)
+{
+	size_t n = 0;
+	while (n < 17 && s[n] && s[n] != '(')
+		n++;
+	return s[n] == '(';
+}
+
 size_t lex_c(const char *s, enum lex_kind *ret_kind)
 {
 	*ret_kind = LEX_OTHER;
@@ -99,7 +108,7 @@ size_t lex_c(const char *s, enum lex_kind *ret_kind)
 		*ret_kind = LEX_NUMBER;
 		return number_length(s);
 	}
-	if (s[0] == 'R' && s[1] == '"' && strchr(s, '(')) {
+	if (s[0] == 'R' && s[1] == '"' && raw_opens(s + 2)) {
 		char *end = mem_fmt(")%.*s\"", (int)strcspn(s + 2, "("), s + 2);
 		size_t n = closed_by(s, end);
 		free(end);

@@ -1,6 +1,6 @@
 /* special_natural: the values of special.h that are as measured or written data are: PLAN_NATURAL. A kernel that recognises
- * photographs, sound, text or weights of a checkpoint meets them. Nearly all lie in the declared range; grey levels, sound and
- * flags are what they are where a domain is open. */
+ * photographs, sound, text or weights of a checkpoint meets them. A declared range is kept. Where a domain is open, grey levels,
+ * sound and flags are what they are, and integers of up to 32 bits are of all of their type. */
 #include "backends/values/special.h"
 #include "backends/values/special_rows.h"
 
@@ -57,7 +57,7 @@ static double shortened(double v)
 static unsigned char letter(const struct stream *s, uint64_t i)
 {
 	static const char words[] =
-		" of the a city, \nand to in was ais then\nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
+		" of the a city, \nand to in was ais then \nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
 	static const char marks[] = "\"\\\r\n"; /* few, so that many borders cut two that belong together */
 	uint64_t word = salted(s, PLACE, i / WORD), drawn = salted(s, AGAIN, i);
 	switch (s->seed % PLAN_FORMS) {
@@ -81,7 +81,8 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	}
 }
 
-/* Where any integer may be, those of 8 and 16 bits fill their type, and longer ones hold bytes of text or video. */
+/* Where any integer may be, those of 8 and 16 bits are of all of their type, text and video of its positive half. Those of 32 bits
+ * hold four bytes of text or video. All else is in the declared range. */
 static double natural_integer(const struct stream *s, uint64_t i, double v)
 {
 	const struct plan_buffer *b = s->buffer;

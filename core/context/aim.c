@@ -18,7 +18,7 @@ enum {
 	NAMED = 128,   /* names of code that stand for an expression */
 	TOKENS = 64,   /* of an expression at most, */
 	LONGEST = 512, /* and characters, once names are replaced */
-	LOOKED = 4096, /* expressions of anything at most: code is read in little time, whatever it is */
+	LOOKED = 4096, /* places in the code where one may be, at most: it is read in little time, whatever it is */
 };
 
 /* What sides of a feature count: what the code itself asks is more likely to be treated differently than what it only computes. */
@@ -115,8 +115,7 @@ static struct tokens tokens_of(const char *text)
 			directive = false;
 			begins = true;
 		} else if (kind == LEX_OTHER && strchr(" \t\r\\", *at)) {
-			directive &= *at != '\\' || at[1] != '\n'; /* a continued line */
-			n += *at == '\\' && at[1] == '\n';
+			n += *at == '\\' && at[1] == '\n'; /* a continued line */
 		} else if (kind != LEX_COMMENT) {
 			if (kind == LEX_OTHER)
 				token.len = n = operator_length(at);
@@ -276,7 +275,7 @@ static void name_at(struct aim *a, const struct tokens *t, size_t k)
 	bool define = k && is(t, k - 1, "define"), given = is(t, k + 1, "="), counts = false;
 	bool declared = k && (is(t, k - 1, ",") || (is_word(t, k - 1) && !IS_ONE(t, k - 1, "else", "do", "then")));
 	size_t first = k + 1 + given, end = first;
-	for (size_t back = 2; back <= 4 && back <= k; back++)
+	for (size_t back = 1; back <= 4 && back <= k; back++)
 		counts |= is(t, k - back, "for"); /* a loop's variable has many values */
 	if (counts)
 		return;
@@ -313,16 +312,15 @@ static void division_at(struct aim *a, const struct tokens *t, size_t k)
 	free(right);
 }
 
-/* `switch (EXPR)` and `case 64:`. *io_text: of the switch; free() */
+/* `switch (EXPR)` and `case 64:`. *io_text: of the switch, NULL where it is not known; free() */
 static void case_at(struct aim *a, const struct tokens *t, size_t k, char **io_text)
 {
 	size_t first = k + 1 + is(t, k, "switch"), end = first;
-	if (!run_of(a, t, &first, &end, true, REACH_SUM))
-		return;
+	bool known = run_of(a, t, &first, &end, true, REACH_SUM);
 	if (is(t, k, "switch")) {
 		free(*io_text);
-		*io_text = text_of(a, t, first, end);
-	} else if (*io_text) {
+		*io_text = known ? text_of(a, t, first, end) : NULL;
+	} else if (*io_text && known) {
 		add(a, FEATURE_EQUALITY, mem_str(*io_text), text_of(a, t, first, end));
 	}
 }
@@ -339,11 +337,13 @@ static size_t amount_at(struct aim *a, const struct tokens *t, size_t k)
 }
 
 /* Two passes: first what the code asks, since features are limited, then what it computes. */
-static void read(struct aim *a, const char *text, bool lua, bool computed)
+static void read_code(struct aim *a, const char *text, bool lua, bool computed)
 {
 	char *code = mem_str(text ? text : ""), *cases = NULL;
 	for (char *at = code; lua && (at = strstr(at, "//"));)
 		at[1] = ' '; /* Lua's division of integers */
+	for (char *at = code; lua && (at = strstr(at, "--"));)
+		memset(at, ' ', strcspn(at, "\n")); /* its comments */
 	struct tokens t = tokens_of(code);
 	drop_conversions(&t);
 	for (size_t k = 0, looked = 0, behind = 0; k < t.count && looked < LOOKED; k++) {
@@ -384,9 +384,9 @@ struct aim *aim_new(const struct context *ctx, const struct facts *facts)
 	a->spec = context_spec(ctx);
 	a->env = spec_env(a->spec, facts, NULL);
 	for (int computed = 0; computed < 2; computed++) {
-		read(a, context_region(ctx, REGION_MACROS), false, computed);
-		read(a, context_region(ctx, REGION_DEVICE), false, computed);
-		read(a, context_region(ctx, REGION_HOST), true, computed);
+		read_code(a, context_region(ctx, REGION_MACROS), false, computed);
+		read_code(a, context_region(ctx, REGION_DEVICE), false, computed);
+		read_code(a, context_region(ctx, REGION_HOST), true, computed);
 		if (!computed)
 			add_parameters(a);
 	}
@@ -436,7 +436,7 @@ struct aim_size {
 	struct point *points;
 	size_t count;
 	double least[FEATURES], greatest[FEATURES]; /* of amounts */
-	double tells[CLASSES];                      /* the logarithm of one in how many points is in it, weighted */
+	double tells[CLASSES];                      /* of n points that one in k is in this class: log k, weighted */
 };
 
 /* Sets the parameters of point `at`. */

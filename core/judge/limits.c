@@ -82,14 +82,25 @@ static bool same_text(const char *a, const char *b)
 static const char *chance_of(const struct context *ctx)
 {
 	static const char *const registers[] = { "globaltimer", "%clock", "%smid", "%warpid", "%gridid" };
-	static const char *const functions[] = { "clock", "clock64", "wall_clock64", "__builtin_readcyclecounter", "__smid" };
-	const char *code = context_region(ctx, REGION_DEVICE);
-	for (size_t i = 0; code && i < MEM_COUNT(registers); i++)
-		if (strstr(code, registers[i]))
-			return registers[i];
-	for (size_t i = 0; code && i < MEM_COUNT(functions); i++)
-		if (lex_c_has(code, functions[i], strlen(functions[i])))
-			return functions[i];
+	static const char *const functions[] = { "clock",
+						 "clock64",
+						 "__clock",
+						 "__clock64",
+						 "wall_clock64",
+						 "__smid",
+						 "__builtin_readcyclecounter",
+						 "__builtin_amdgcn_s_memtime",
+						 "__builtin_amdgcn_s_memrealtime" };
+	static const enum region regions[] = { REGION_DEVICE, REGION_MACROS };
+	for (size_t r = 0; r < MEM_COUNT(regions); r++) {
+		const char *code = context_region(ctx, regions[r]);
+		for (size_t i = 0; code && i < MEM_COUNT(registers); i++)
+			if (strstr(code, registers[i]))
+				return registers[i];
+		for (size_t i = 0; code && i < MEM_COUNT(functions); i++)
+			if (lex_c_has(code, functions[i], strlen(functions[i])))
+				return functions[i];
+	}
 	return NULL;
 }
 

@@ -107,17 +107,18 @@ static size_t walk_next(struct walk *w)
 	return w->steps++ < w->count ? at : SIZE_MAX;
 }
 
-/* Up to `want` points of a space of one size. The first of four is random, the others are aimed at what the code tells apart; an
- * only one is aimed, where the number of samples before is odd. */
+/* Up to `want` points of a space of one size. The first of four is random; the others are aimed at what the code tells apart. Where
+ * one is wanted, it is aimed if the number of samples before is odd. Host code may prune what is aimed at: random ones come in its
+ * place. */
 static void sample_space(const struct validate_request *q, const struct space *space, size_t want, uint64_t seed,
 			 const struct size_samples *all, struct samples *p)
 {
-	size_t got = 0, *taken = MEM_NEW_N(size_t, want + 1);
+	size_t got = 0, pruned = 0, *taken = MEM_NEW_N(size_t, want + 1);
 	struct walk walk = walk_begin(space_count(space), seed);
 	struct aim_size *aimed = space_count(space) > 1 ? aim_size_new(p->aim, space, seed) : NULL;
 	for (size_t tries = want * OVERSAMPLE; tries && got < want; tries--) {
 		bool had = false;
-		bool aims = want == 1 ? p->count % 2 : got % 4;
+		bool aims = want == 1 ? p->count % 2 && !pruned : (got + pruned) % 4;
 		size_t at = aimed && aims ? aim_next(aimed) : SIZE_MAX;
 		if (at == SIZE_MAX && (at = walk_next(&walk)) == SIZE_MAX)
 			break;
@@ -126,12 +127,13 @@ static void sample_space(const struct validate_request *q, const struct space *s
 		if (had)
 			continue;
 		struct params *params = space_at(space, at);
-		if (!is_point(q, params, p)) {
-			params_free(params);
-			continue;
-		}
 		if (aimed)
 			aim_had(aimed, at);
+		if (!is_point(q, params, p)) {
+			params_free(params);
+			pruned++;
+			continue;
+		}
 		taken[got] = at;
 		add_sample(p, all, params, got++ == 0);
 	}

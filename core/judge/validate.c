@@ -333,7 +333,7 @@ static void summarise(struct validate_result *r, bool executed, const char *prun
 		add_left_out(r, &text);
 		if (r->extras_count < r->passed_count)
 			buf_addf(&text,
-				 "; races, kept results and outputs after timing were checked for %zu of them, chosen at random",
+				 "; races, kept results and outputs after timing were checked for %zu of them, one of each size",
 				 r->extras_count);
 		/* What each of the user's validators said, and why one was skipped. */
 		for (size_t i = 0; i < r->finding_count; i++) {

@@ -550,7 +550,8 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 		AGAIN = 15,
 		MOST = 60,
 		TRIES = 5,
-		SURE = 3, /* on a GPU also once with exchanged buffers: their places, too, make one of two sets faster */
+		SURE = 3,
+		EXCHANGED = 2, /* tries more on a GPU, for one with exchanged buffers: places, too, make one of two sets faster */
 		EXECUTIONS = 8 /* in a pair, at most, where one lasts long */
 	};
 	uint32_t min_pairs = FIRST;
@@ -567,7 +568,7 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 	/* The more processes share the CPU, the more an execution costs that caches and threads are not ready for. */
 	if (on_cpu && getloadavg(&load, 1) == 1 && cores > 0)
 		request.floor_ns = (uint64_t)(WIRE_RESET_CPU_NS * (1 + load / cores));
-	for (uint32_t tries = 0; tries < TRIES; tries++) {
+	for (uint32_t tries = 0; tries < TRIES + (on_cpu ? 0 : EXCHANGED); tries++) {
 		struct wire_paired p;
 		request.exchanged = !on_cpu && faster == SURE - 1 && exchanged == 0;
 		request.min_pairs = min_pairs;
@@ -577,16 +578,16 @@ int trial_reuse(struct trial *t, int64_t execute_ns, bool on_cpu, double *ret_ra
 		if (rc < 0)
 			return rc;
 		enum wire_verdict verdict = p.verdict;
-		double ratio = p.ratio;
+		double ratio = p.ratio, limit = 1 / (1 + p.margin);
 		wire_paired_fini(&p);
 		if (request.exchanged) {
-			exchanged = ratio;
-			if (sqrt(before * exchanged) >= 1 / (1 + request.margin))
-				return 0;
+			exchanged = verdict == WIRE_UNCLEAR ? 0 : ratio;
 			continue;
 		}
 		if (verdict == WIRE_FASTER && ++faster == SURE) {
-			*ret_ratio = on_cpu ? ratio : sqrt(ratio * exchanged);
+			/* Both, or a set's place made it faster. The last run left the first set as executions leave it. */
+			ratio = on_cpu ? ratio : sqrt(before * exchanged);
+			*ret_ratio = ratio < limit ? ratio : 1;
 			return 0;
 		}
 		if (verdict != WIRE_FASTER && verdict != WIRE_UNCLEAR)

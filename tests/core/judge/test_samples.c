@@ -49,8 +49,41 @@ static void the_timed_size_is_drawn(void)
 	context_free(ctx);
 }
 
+/* What is aimed at is often what host code prunes. */
+static void pruned_points_leave_room(void)
+{
+	struct err e = ERR_INIT;
+	struct context *ctx = NULL;
+	const char *text =
+		"---\nkernel: k\nbackend: hlsl\ninputs:\n  n: int = {64, 128}\n  C: out f32[n]\ntune:\n  BX: 1*i for i = 1,64\n"
+		"  U: 1*i for i = 1,16\ncheck: n = {3, 5, 7}\n---\n"
+		"```hlsl\n[numthreads(BX, 1, 1)] void k(uint3 id : SV_DispatchThreadID) { if (id.x < uint(n)) C[id.x] = 1; }\n"
+		"```\n```lua host\nneed(BX * U <= 768)\nlaunch(\"k\", cdiv(n, BX), BX, {C, n})\n```\n";
+	is_int(context_parse("fixture", text, &ctx, &e), 0, "the fixture is a context %s", e.text);
+	struct facts facts = { .backend = "hlsl", .max_threads = 1024 };
+	unsigned fewer = 0, unlike = 0;
+	for (uint64_t seed = 0; seed < 20; seed++)
+		for (unsigned samples = 2; samples <= 16; samples += 14) {
+			struct validate_request q = {
+				.ctx = ctx, .baseline = ctx, .facts = &facts, .samples = samples, .seed = seed
+			};
+			struct samples drawn = { .refused = BUF_INIT };
+			if (samples_draw(&q, &drawn, &e) < 0)
+				printf("# %s\n", e.text);
+			fewer += drawn.count != (samples > 4 ? 16 + 6 : 2 + 3);
+			for (size_t i = 0; i < drawn.count; i++)
+				for (size_t k = 0; k < i; k++)
+					unlike += params_equal(drawn.at[i].finding.params, drawn.at[k].finding.params);
+			samples_fini(&drawn);
+		}
+	is_int(fewer, 0, "every size has its samples, though host code prunes");
+	is_int(unlike, 0, "and none comes twice");
+	context_free(ctx);
+}
+
 int main(void)
 {
+	pruned_points_leave_room();
 	the_timed_size_is_drawn();
 	return tap_done();
 }
