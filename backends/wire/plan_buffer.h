@@ -133,6 +133,11 @@ static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {
 	return seed / PLAN_SEEDS * PLAN_SEEDS + variant;
 }
+/* A seed of PLAN_NATURAL in this form, in all arrays or in half of them. */
+static inline uint64_t plan_natural_seed(uint64_t seed, uint64_t form, bool all)
+{
+	return seed / (2 * PLAN_FORMS) * (2 * PLAN_FORMS) + (all ? PLAN_FORMS : 0) + form;
+}
 
 /* What a seed of PLAN_NEIGHBOURS says: its group, and what differs from the group's integers in the arrays that special_takes
  * chooses: one element or, in arrays of more than 16, each. `draw` is there so that one array alone can be chosen. */

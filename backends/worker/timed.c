@@ -312,12 +312,11 @@ static void blur(const struct plan_buffer *b, uint8_t *bytes)
 	}
 }
 
-/* Gives one set what an execution made of inout buffers, and the other the same, blurred. */
+/* Gives set `from`, which is selected, what an execution made of inout buffers, and set `to` the same, blurred. */
 static int copy_inout(struct timed *t, unsigned from, unsigned to, struct err *e)
 {
 	struct run *r = t->run;
 	const struct backend *b = t->all->backend;
-	use_set(t, from);
 	int rc = timed_keep_inout(t->all, r, e);
 	for (unsigned i = 0; i < r->plan->buffer_count && rc == 0; i++) {
 		const struct plan_buffer *buffer = &r->plan->buffers[i];
@@ -346,6 +345,7 @@ static int keep_many(struct timed *t, int64_t ns, struct err *e)
 	int64_t end = clock_now() + ns;
 	uint64_t ignored;
 	int rc = 0;
+	use_set(t, t->lot);
 	for (int i = 0, n = has_inout(t->run->plan) ? 1 : KEPT_BEFORE; i < n && rc == 0 && (i == 0 || clock_now() < end); i++)
 		rc = t->all->backend->execute(t->run->on_device, 1, WIRE_WARM, &ignored, e);
 	return rc;
@@ -377,9 +377,7 @@ static int pair_unreset(struct runs *all, struct run *r, const struct wire_pair 
 	if (reset.sets < 2)
 		reset.lot = kept.lot = 0;
 	if (rc == 0)
-		use_set(&kept, kept.lot);
-	if (rc == 0)
-		rc = keep_many(&reset, (int64_t)m->cap_ns / 4, e);
+		rc = keep_many(&kept, (int64_t)m->cap_ns / 4, e);
 	if (rc == 0 && reset.sets > 1 && has_inout(r->plan) && !r->apart)
 		rc = copy_inout(&reset, kept.lot, reset.lot, e);
 	if (rc == 0)

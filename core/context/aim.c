@@ -269,18 +269,24 @@ static void add(struct aim *a, enum kind kind, char *take_left, char *take_right
 	free(c.right);
 }
 
+/* A loop's variable has many values. */
+static bool is_counter(const struct tokens *t, size_t k)
+{
+	for (size_t back = 1; back <= 4 && back <= k; back++)
+		if (is(t, k - back, "for"))
+			return true;
+	return false;
+}
+
 /* `NAME = EXPR;`, the first one of each name, and `#define NAME EXPR`. */
 static void name_at(struct aim *a, const struct tokens *t, size_t k)
 {
-	bool define = k && is(t, k - 1, "define"), given = is(t, k + 1, "="), counts = false;
+	bool define = k && is(t, k - 1, "define"), given = is(t, k + 1, "=");
 	bool declared = k && (is(t, k - 1, ",") || (is_word(t, k - 1) && !IS_ONE(t, k - 1, "else", "do", "then")));
 	size_t first = k + 1 + given, end = first;
-	for (size_t back = 1; back <= 4 && back <= k; back++)
-		counts |= is(t, k - back, "for"); /* a loop's variable has many values */
-	if (counts)
-		return;
 	if (!(define || given) || !declared || a->named_count == NAMED || !is_word(t, k) || is_operand(a, t, k) ||
-	    !run_of(a, t, &first, &end, true, REACH_SUM) || (!IS_ONE(t, end, ";", ",", ")", "}") && !is_word(t, end)))
+	    is_counter(t, k) || !run_of(a, t, &first, &end, true, REACH_SUM) ||
+	    (!IS_ONE(t, end, ";", ",", ")", "}") && !is_word(t, end)))
 		return;
 	struct named n = { .text = text_of(a, t, first, end) };
 	if (strlen(n.text) > LONGEST) {
@@ -336,32 +342,49 @@ static size_t amount_at(struct aim *a, const struct tokens *t, size_t k)
 	return end - 1;
 }
 
-/* Two passes: first what the code asks, since features are limited, then what it computes. */
-static void read_code(struct aim *a, const char *text, bool lua, bool computed)
+/* The tokens of one region; tokens.at and text are to be freed. */
+struct code {
+	char *text;
+	struct tokens tokens;
+};
+
+static struct code code_of(const char *text, bool lua)
 {
-	char *code = mem_str(text ? text : ""), *cases = NULL;
-	for (char *at = code; lua && (at = strstr(at, "//"));)
+	struct code c = { .text = mem_str(text ? text : "") };
+	for (char *at = c.text; lua && (at = strstr(at, "//"));)
 		at[1] = ' '; /* Lua's division of integers */
-	for (char *at = code; lua && (at = strstr(at, "--"));)
+	for (char *at = c.text; lua && (at = strstr(at, "--"));)
 		memset(at, ' ', strcspn(at, "\n")); /* its comments */
-	struct tokens t = tokens_of(code);
-	drop_conversions(&t);
-	for (size_t k = 0, looked = 0, behind = 0; k < t.count && looked < LOOKED; k++) {
-		bool compares = IS_ONE(&t, k, "==", "!=", "~=", "<", ">", "<=", ">="), divides = IS_ONE(&t, k, "/", "%");
-		name_at(a, &t, k);
-		looked += compares || divides || (computed && is_operand(a, &t, k));
-		if (compares && !computed)
-			comparison_at(a, &t, k);
-		else if (divides && !computed)
-			division_at(a, &t, k);
-		else if (IS_ONE(&t, k, "switch", "case") && !computed)
-			case_at(a, &t, k, &cases);
-		else if (computed && k >= behind)
-			behind = amount_at(a, &t, k) + 1;
+	c.tokens = tokens_of(c.text);
+	drop_conversions(&c.tokens);
+	return c;
+}
+
+static void read_questions(struct aim *a, const struct tokens *t)
+{
+	char *cases = NULL;
+	for (size_t k = 0, looked = 0; k < t->count && looked < LOOKED; k++) {
+		bool compares = IS_ONE(t, k, "==", "!=", "~=", "<", ">", "<=", ">="), divides = IS_ONE(t, k, "/", "%");
+		name_at(a, t, k);
+		looked += compares || divides;
+		if (compares)
+			comparison_at(a, t, k);
+		else if (divides)
+			division_at(a, t, k);
+		else if (IS_ONE(t, k, "switch", "case"))
+			case_at(a, t, k, &cases);
 	}
 	free(cases);
-	free(t.at);
-	free(code);
+}
+
+static void read_amounts(struct aim *a, const struct tokens *t)
+{
+	for (size_t k = 0, looked = 0, behind = 0; k < t->count && looked < LOOKED; k++) {
+		name_at(a, t, k); /* what it is made of may stand behind it, or in another region */
+		looked += is_operand(a, t, k);
+		if (k >= behind)
+			behind = amount_at(a, t, k) + 1;
+	}
 }
 
 /* Tiles that another parameter does not divide are often an exception. */
@@ -383,12 +406,17 @@ struct aim *aim_new(const struct context *ctx, const struct facts *facts)
 	struct aim *a = MEM_NEW(struct aim);
 	a->spec = context_spec(ctx);
 	a->env = spec_env(a->spec, facts, NULL);
-	for (int computed = 0; computed < 2; computed++) {
-		read_code(a, context_region(ctx, REGION_MACROS), false, computed);
-		read_code(a, context_region(ctx, REGION_DEVICE), false, computed);
-		read_code(a, context_region(ctx, REGION_HOST), true, computed);
-		if (!computed)
-			add_parameters(a);
+	struct code codes[] = { code_of(context_region(ctx, REGION_MACROS), false),
+				code_of(context_region(ctx, REGION_DEVICE), false),
+				code_of(context_region(ctx, REGION_HOST), true) };
+	/* Features are limited: what the code asks comes first. */
+	for (size_t i = 0; i < MEM_COUNT(codes); i++)
+		read_questions(a, &codes[i].tokens);
+	add_parameters(a);
+	for (size_t i = 0; i < MEM_COUNT(codes); i++) {
+		read_amounts(a, &codes[i].tokens);
+		free(codes[i].tokens.at);
+		free(codes[i].text);
 	}
 	return a;
 }

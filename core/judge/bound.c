@@ -470,21 +470,16 @@ static void make_integers(const struct bound_output *o, uint8_t *values, uint8_t
 
 /* --- values alone ----------------------------------------------------------------------------------------------------------- */
 
-static void make_values(const struct bound_output *o, void *ret_values, struct bound_summary *ret_summary)
+static void make_values(const struct bound_output *o, uint8_t *values, struct bound_summary *ret_summary)
 {
-	double block[BLOCK];
 	enum dtype type = bound_wanted_type(o->type);
-	uint8_t *to = ret_values;
-	for (size_t at = 0; at < o->n; at += BLOCK) {
-		size_t n = o->n - at < BLOCK ? o->n - at : BLOCK;
-		const uint8_t *from = (const uint8_t *)o->truth + at * dtype_size(o->truth_type);
-		if (o->truth_type == type)
-			memcpy(to + at * dtype_size(type), from, n * dtype_size(type));
-		else
-			dtype_load_all(o->truth_type, from, block, n);
-		for (size_t i = 0; i < n && o->truth_type != type; i++)
-			dtype_store(type, to + (at + i) * dtype_size(type), block[i]);
-	}
+	size_t size = dtype_size(type), from = dtype_size(o->truth_type);
+	const uint8_t *truth = o->truth;
+	if (o->truth_type == type)
+		memcpy(values, truth, o->n * size);
+	else
+		for (size_t i = 0; i < o->n; i++)
+			dtype_store(type, values + i * size, dtype_load(o->truth_type, truth + i * from));
 	*ret_summary = (struct bound_summary){ .judged = o->n, .first_gross = SIZE_MAX };
 }
 

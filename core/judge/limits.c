@@ -128,9 +128,10 @@ char *limits_declared(const struct context *baseline, const struct context *pare
 	}
 	if (!same_text(context_reference(baseline), context_reference(ctx)))
 		buf_addf(&out, "%sthe reference block differs from the baseline's, which judged", out.len ? "; " : "");
-	if (chance_of(ctx) && !chance_of(baseline))
+	const char *chance = chance_of(ctx);
+	if (chance && chance_of(baseline) == NULL)
 		buf_addf(&out, "%sthe code reads %s: what that decides in one of thousands of executions was hardly seen",
-			 out.len ? "; " : "", chance_of(ctx));
+			 out.len ? "; " : "", chance);
 	free(was);
 	free(is);
 	char *text = out.len ? buf_steal(&out) : NULL;

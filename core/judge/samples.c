@@ -56,11 +56,6 @@ static struct size_samples of_size(const struct validate_request *q, const struc
 	return all;
 }
 
-static size_t common_divisor(size_t a, size_t b)
-{
-	return b ? common_divisor(b, a % b) : a;
-}
-
 static void add_sample(struct samples *p, const struct size_samples *all, struct params *take_params, bool first)
 {
 	*MEM_PUSH(p->at, p->count) = (struct sample){
@@ -85,43 +80,28 @@ static bool is_point(const struct validate_request *q, const struct params *para
 	return false;
 }
 
-/* A walk that visits every point of a space once: a seeded start, and a stride that is coprime to their number. */
-struct walk {
-	size_t count, at, stride, steps;
-};
-
-static struct walk walk_begin(size_t count, uint64_t seed)
-{
-	struct walk w = { .count = count, .at = count ? (size_t)(seed % count) : 0 };
-	w.stride = count > 2 ? (size_t)((seed >> 20) % (count - 1)) + 1 : 1;
-	while (count > 1 && common_divisor(w.stride, count) != 1)
-		w.stride = w.stride % count + 1;
-	return w;
-}
-
-/* SIZE_MAX: it is over. */
-static size_t walk_next(struct walk *w)
-{
-	size_t at = w->at;
-	w->at = w->count ? (at + w->stride) % w->count : 0;
-	return w->steps++ < w->count ? at : SIZE_MAX;
-}
-
 /* Up to `want` points of a space of one size. The first of four is random; the others are aimed at what the code tells apart. Where
  * one is wanted, it is aimed if the number of samples before is odd. Host code may prune what is aimed at: random ones come in its
  * place. */
 static void sample_space(const struct validate_request *q, const struct space *space, size_t want, uint64_t seed,
 			 const struct size_samples *all, struct samples *p)
 {
-	size_t got = 0, pruned = 0, *taken = MEM_NEW_N(size_t, want + 1);
-	struct walk walk = walk_begin(space_count(space), seed);
-	struct aim_size *aimed = space_count(space) > 1 ? aim_size_new(p->aim, space, seed) : NULL;
+	size_t got = 0, pruned = 0, next = 0, *taken = MEM_NEW_N(size_t, want + 1);
+	size_t *random = MEM_NEW_N(size_t, want * OVERSAMPLE + 1), randoms = space_sample(space, seed, want * OVERSAMPLE, random);
+	struct aim_size *aimed = NULL;
+	if (space_count(space) > 1) {
+		if (p->aim == NULL)
+			p->aim = aim_new(q->ctx, q->facts);
+		aimed = aim_size_new(p->aim, space, seed);
+	}
 	for (size_t tries = want * OVERSAMPLE; tries && got < want; tries--) {
 		bool had = false;
 		bool aims = want == 1 ? p->count % 2 && !pruned : (got + pruned) % 4;
 		size_t at = aimed && aims ? aim_next(aimed) : SIZE_MAX;
-		if (at == SIZE_MAX && (at = walk_next(&walk)) == SIZE_MAX)
+		if (at == SIZE_MAX && next == randoms)
 			break;
+		if (at == SIZE_MAX)
+			at = random[next++];
 		for (size_t i = 0; i < got; i++)
 			had |= taken[i] == at;
 		if (had)
@@ -129,15 +109,16 @@ static void sample_space(const struct validate_request *q, const struct space *s
 		struct params *params = space_at(space, at);
 		if (aimed)
 			aim_had(aimed, at);
-		if (!is_point(q, params, p)) {
+		if (is_point(q, params, p)) {
+			taken[got] = at;
+			add_sample(p, all, params, got++ == 0);
+		} else {
 			params_free(params);
 			pruned++;
-			continue;
 		}
-		taken[got] = at;
-		add_sample(p, all, params, got++ == 0);
 	}
 	aim_size_free(aimed);
+	free(random);
 	free(taken);
 }
 
@@ -200,7 +181,6 @@ int samples_draw(const struct validate_request *q, struct samples *p, struct err
 	struct params *inputs = q->only ? params_part(q->only, false) : NULL;
 	struct space *declared = NULL, *check = NULL, *own = NULL;
 	int rc = space_new(sizes_of, q->facts, inputs, &declared, e);
-	p->aim = aim_new(q->ctx, q->facts);
 	if (rc == 0)
 		rc = space_new_check(sizes_of, q->facts, inputs, &check, e);
 	size_t sizes = rc == 0 ? space_size_count(declared) : 0, each = sizes ? (q->samples + sizes - 1) / sizes : 0;

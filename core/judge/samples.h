@@ -21,7 +21,7 @@ struct samples {
 	size_t count;
 	size_t pruned;
 	struct err pruned_why; /* the first pruning; ERR_NONE */
-	struct aim *aim;       /* at what the code tells apart */
+	struct aim *aim;       /* at what the code tells apart; NULL: no size had several configurations */
 	struct buf refused;    /* sizes of the baseline that the context does not accept: "n=67 (requires: n % 8 == 0), …" */
 };
 

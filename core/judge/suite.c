@@ -321,7 +321,7 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 		bool ends = i >= MEM_COUNT(values);
 		struct wire_races asked = { .seed = r->q->seed + ends * i, .values = ends ? PLAN_MIXED_ENDS : values[i] };
 		if (asked.values == PLAN_NATURAL) /* rows that rise throughout, in all arrays */
-			asked.seed = asked.seed / (2 * PLAN_FORMS) * (2 * PLAN_FORMS) + PLAN_FORMS + PLAN_FORM_ASCENDING;
+			asked.seed = plan_natural_seed(asked.seed, PLAN_FORM_ASCENDING, true);
 		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
 		if (round_inputs(r->trial.variant->plan, asked.values).any)
 			rc = interpret(r, &asked, &settled, ret_unfit, &finding, e);

@@ -194,9 +194,8 @@ static unsigned takers(const struct plan *plan, enum plan_values values)
 /* Each form once, by chance in all arrays or in some; then arrays, four at most, of which one is zero alone or all others are. */
 int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
-	enum { BOTH = 2 * PLAN_FORMS }; /* in all arrays or in some */
 	const struct plan *plan = r->trial.variant->plan;
-	uint64_t bytes = plan_bytes(plan), seed = r->q->seed, first = seed / BOTH * BOTH;
+	uint64_t bytes = plan_bytes(plan), seed = r->q->seed;
 	unsigned draws = bytes > HUGE_BYTES ? 1 : bytes > LARGE_BYTES ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
 	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
 	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
@@ -206,7 +205,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 	for (unsigned i = 0; some && i < draws && rc == 0 && c->passed && (i == 0 || clock_now() < until); i++) {
 		bool all = some == 1 || seed >> (8 + i) & 1;
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
-		input.seed = first + (all ? PLAN_FORMS : 0) + (seed + i) % PLAN_FORMS;
+		input.seed = plan_natural_seed(seed, (seed + i) % PLAN_FORMS, all);
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	for (size_t i = 0; blanks && i < kinds * plan->buffer_count && rc == 0 && c->passed && clock_now() < until; i++) {
