@@ -286,7 +286,8 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
-	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted) + fmin(fmax(error - granted, 0), again);
+	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted) +
+				fmin(BOUND_BASELINE_FACTOR * fmax(error - granted, 0), again);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {

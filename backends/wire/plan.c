@@ -57,6 +57,14 @@ static size_t launches_with(const struct plan *plan, size_t buffer)
 	return count;
 }
 
+double plan_roundoff(const struct plan *plan)
+{
+	double u = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		u = fmax(u, dtype_roundoff(plan->buffers[i].type));
+	return u;
+}
+
 double plan_stored_roundoff(const struct plan *plan)
 {
 	double u = 0;

@@ -117,8 +117,10 @@ static inline bool plan_takes(const struct plan_buffer *b, enum plan_values valu
 }
 /* Whether PLAN_SPECIAL puts NaN into an input. */
 bool plan_takes_nan(const struct plan *plan);
-/* The largest unit roundoff of arrays that may be stored and read again: those that begin with values, and all but inputs that
- * several launches take, if only to write. 0: there are none. */
+/* The largest unit roundoff of its floating arrays; 0: there are none. */
+double plan_roundoff(const struct plan *plan);
+/* The same of arrays that may be stored and read again: those that begin with values, and all but inputs that
+ * several launches take, if only to write. */
 double plan_stored_roundoff(const struct plan *plan);
 /* Elements of the shape (product of dims). */
 uint64_t plan_buffer_logical(const struct plan_buffer *b);

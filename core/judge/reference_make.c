@@ -20,6 +20,7 @@
 enum {
 	PERTURBATIONS = 4,
 	UNMOVED_MOST = 4, /* elements that may be off where nothing is perturbed */
+	STEPS_ROUNDED = 8, /* roundings of Python code that a kernel may share, where the code errs by as much */
 	GROSS_RARE = 8192 /* of so many elements the baseline may be off in one */
 };
 /* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by
@@ -49,7 +50,7 @@ struct making {
 	struct reference *r;
 	struct raw *raw; /* one an output */
 	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: that of the arrays */
-	double stored;   /* of arrays that the baseline stores and reads again */
+	double stored;   /* of arrays that the baseline stores and reads again, or of what Python code rounds between its steps */
 	bool nan;        /* inputs take NaN */
 	bool likely;     /* only probabilities have such values: they are never far from 1 together */
 	double amplitude;
@@ -79,10 +80,10 @@ static bool oracle_moves(const struct making *m)
 	return truth_is_oracle(&m->truth) && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
 }
 
-/* Whether the baseline's own errors count, and its copies: what was not rounded is only asked for on declared values. */
+/* Whether the baseline's own errors count, and its copies: on declared values, and where Python code rounds to halves. */
 static bool has_baseline(const struct making *m)
 {
-	return !m->q->quick || m->q->values == PLAN_DECLARED;
+	return !m->q->quick || m->q->values == PLAN_DECLARED || (m->truth.kind == TRUTH_ORACLE_DOUBLE && m->stored > 0x1p-16);
 }
 
 /* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. An oracle in double has
@@ -643,7 +644,7 @@ static int look_at_plan(struct making *m, struct err *e)
 		m->likely &= !plan_takes(b, q->values) || b->fill == PLAN_PROBABILITIES;
 	}
 	m->operands = u;
-	m->stored = plan_stored_roundoff(plan);
+	m->stored = context_oracle(q->j->baseline) ? STEPS_ROUNDED * plan_roundoff(plan) : plan_stored_roundoff(plan);
 	m->nan = plan_takes_nan(plan);
 	plan_free(plan);
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;

@@ -111,6 +111,24 @@ def declare_sizes(found, names, points):
     return points
 
 
+def without_empty(found, sizes, points):
+    """Points at which all arrays have elements; contexts have no empty ones."""
+    whole, empty = [], None
+    for point in points:
+        at = {**{n: int(v) for n, v in found.constants}, **dict(zip(sizes, point))}
+        none = next((a.name for a in found.inputs + found.outputs if any(evaluate(x, at) < 1 for x in a.shape)), None)
+        if none:
+            empty = f"{none} has no elements where " + ", ".join(f"{n} = {at[n]}" for n in sizes)
+        else:
+            whole.append(point)
+    if empty and not whole:
+        raise Refused(empty)
+    left = len(points) - len(whole)
+    if left:
+        found.notes.append(f"{left} of {len(points)} workloads {'is' if left == 1 else 'are'} left out: {empty}")
+    return whole
+
+
 def import_definition(definition, question):
     for key in ("axes", "inputs", "outputs", "reference"):
         if key not in definition:
@@ -166,6 +184,7 @@ def import_definition(definition, question):
         points.append(tuple(w["axes"][n] for n in variable) + tuple(values))
     if (variable or scalars) and not points:
         raise Refused(f"there are no workloads to take {', '.join(variable) or scalars[0][0]} from: put workload.jsonl beside the definition")
+    points = without_empty(found, [axis_of[n] for n in variable], points)
     points.sort(key=lambda p: math.prod(p[:len(variable)]))
     some = spread(points, question.get("limit", 4))
     if len(points) > len(some):

@@ -44,14 +44,22 @@ sed -i 's/{"type": "random"}/{"type": "safetensors", "path": "x", "tensor_key": 
 PEAKD_PYTHON=$T/bin/python3 import "$T/blob/definition.json"
 has "$(cat "$T/said")" "read weight, x from safetensors files, which are not imported" \
 	"workloads with blobs are refused in one line"
-need_hlsl 34 "$db"
+changed none ''
+printf '{"axes": {"rows": 0}, "inputs": {"eps": {"type": "scalar", "value": 1e-5}}}\n' >>"$T/none/workload.jsonl"
+PEAKD_PYTHON=$T/bin/python3 import "$T/none/definition.json" none --out "$T/none.peak.md"
+has "$(cat "$T/none.peak.md")" "rows: int = {7, 64}" "a workload with an empty array is left out"
+has "$(cat "$T/said")" "1 of 3 workloads is left out: x has no elements where rows = 0" "the workload that is left out is named in one line"
+printf '{"axes": {"rows": 0}, "inputs": {"eps": {"type": "scalar", "value": 1e-5}}}\n' >"$T/none/workload.jsonl"
+PEAKD_PYTHON=$T/bin/python3 import "$T/none/definition.json"
+has "$(cat "$T/said")" "x has no elements where rows = 0" "a problem that has only empty workloads is refused in one line"
+need_hlsl 36 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1
 has "$(cat "$T/said")" "peakd import $here/scaled_softmax.py" "a draft of a Python file names the verb import"
 
 # --- with torch -----------------------------------------------------------------------------------------------------------------
-[ -n "$PEAKD_PYTHON" ] || skip_rest 32 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
+[ -n "$PEAKD_PYTHON" ] || skip_rest 35 "no Python with torch: apt-get install python3-torch, or name one in PEAKD_PYTHON"
 export PEAKD_PYTHON
 db=$T/b.db
 import "$here/definition.json" empty
@@ -71,6 +79,21 @@ import "$here/definition.json" wrong --kernel "$T/wrong.md"
 judge wrong
 is $? 1 "a kernel that forgets a small term is refused by the oracle" "$(cat "$T/said")"
 has "$(cat "$T/said")" "right outputs by torch" "a refusal names the oracle"
+# Code that rounds between its steps: a kernel that rounds there as well is as right as one that does not.
+changed halves 's/return (v \* weight).to(x.dtype)/return x + (v * weight).half()/; s/"\([xy]\)": {\(.*\)"float32"/"\1": {\2"float16"/; s/rms_norm_h512/halves/'
+kernel() # kernel NAME SUM: one whose outputs are this sum
+{
+	sed "s/x\[[^]]*\]/float(&)/g; s/y\[g.x \* hidden + j\] = .*/{ float x0 = float(x[g.x * hidden + j]), v = x0 * r * weight[j]; y[g.x * hidden + j] = half($2); }/" \
+		"$here/rms_norm.md" >"$T/$1.md"
+	import "$T/halves/definition.json" "$1" --kernel "$T/$1.md"
+	judge "$1"
+}
+kernel rounds 'x0 + float(half(v))'
+is $? 0 "a kernel that rounds where the Python code does is accepted" "$(cat "$T/said")"
+kernel fused 'x0 + v'
+is $? 0 "a kernel that does not round there is accepted, too" "$(cat "$T/said")"
+kernel coarse 'x0 + v * 1.002f'
+is $? 1 "a kernel that is less exact than such code is refused" "$(cat "$T/said")"
 changed shape 's/return (v/return (v.sum(-1)[:, None]/; s/v.sum(-1)\[:, None\] \* weight)/v[:, :1])/'
 import "$T/shape/definition.json"
 has "$(cat "$T/said")" "y has the shape [7, 1], and [7, 512] is declared" "an import runs the smallest workload and compares shapes"
