@@ -102,6 +102,17 @@ struct bound_tally {
 	uint32_t finite, infinite; /* 1: such values are wanted */
 };
 
+/* fmax and fmin, which are calls of the C library elsewhere. */
+BOUND_INLINE double bound_max(double a, double b)
+{
+	return a >= b || b != b ? a : b;
+}
+
+BOUND_INLINE double bound_min(double a, double b)
+{
+	return a <= b || b != b ? a : b;
+}
+
 BOUND_INLINE int bound_exponent(double x)
 {
 	uint64_t bits;
@@ -112,7 +123,7 @@ BOUND_INLINE int bound_exponent(double x)
 /* Distance of the numbers around |y|; y is finite. */
 BOUND_INLINE double bound_spacing(const struct bound_shape *s, double y)
 {
-	double size = fmax(fabs(y), s->least), power;
+	double size = bound_max(fabs(y), s->least), power;
 	uint64_t bits;
 	memcpy(&bits, &size, sizeof bits);
 	bits &= UINT64_C(0x7ff0000000000000);
@@ -162,7 +173,7 @@ BOUND_INLINE float bound_absorbed(double y, double other, float moved)
 {
 	if (!bound_absorbs(y, other) || isnan(moved))
 		return moved;
-	return isfinite(y) && isfinite(other) && fabs(other - y) > 0x1p-20 * fmax(1, fabs(y)) ? -(float)INFINITY : (float)NAN;
+	return isfinite(y) && isfinite(other) && fabs(other - y) > 0x1p-20 * bound_max(1, fabs(y)) ? -(float)INFINITY : (float)NAN;
 }
 
 /* The same beside a truth that has NaN in place of infinities. Where it is another one, too, the infinity itself decides: no
@@ -188,16 +199,29 @@ BOUND_INLINE int bound_bin(const struct bound_limits *l, double y, double moved)
 	return size * BOUND_CONDITIONS + condition;
 }
 
-/* Upper median; sorts x. */
+/* Upper median of n ≤ BOUND_GROUP numbers, none a NaN; sorts x, which has room for BOUND_GROUP. Green's network of 60 comparators
+ * (D. Knuth, "The Art of Computer Programming", volume 3, 5.3.4) has no branch to guess. */
 BOUND_INLINE double bound_median(float *x, int n)
 {
-	for (int i = 1; i < n; i++) {
-		float v = x[i];
-		int k = i;
-		for (; k > 0 && x[k - 1] > v; k--)
-			x[k] = x[k - 1];
-		x[k] = v;
+#define BOUND_SORT(a, b)                              \
+	{                                             \
+		float low = x[a] < x[b] ? x[a] : x[b]; \
+		x[b] = x[a] < x[b] ? x[b] : x[a];      \
+		x[a] = low;                            \
 	}
+#define BOUND_SORT4(a, b, c, d, e, f, g, h) BOUND_SORT(a, b) BOUND_SORT(c, d) BOUND_SORT(e, f) BOUND_SORT(g, h)
+	for (int i = 0; i < BOUND_GROUP; i++)
+		x[i] = i < n ? x[i] : (float)INFINITY;
+	BOUND_SORT4(0, 1, 2, 3, 4, 5, 6, 7) BOUND_SORT4(8, 9, 10, 11, 12, 13, 14, 15)
+	BOUND_SORT4(0, 2, 1, 3, 4, 6, 5, 7) BOUND_SORT4(8, 10, 9, 11, 12, 14, 13, 15)
+	BOUND_SORT4(0, 4, 1, 5, 2, 6, 3, 7) BOUND_SORT4(8, 12, 9, 13, 10, 14, 11, 15)
+	BOUND_SORT4(0, 8, 1, 9, 2, 10, 3, 11) BOUND_SORT4(4, 12, 5, 13, 6, 14, 7, 15)
+	BOUND_SORT4(5, 10, 6, 9, 3, 12, 13, 14) BOUND_SORT4(4, 8, 7, 11, 1, 2, 1, 4)
+	BOUND_SORT4(7, 13, 2, 8, 11, 14, 2, 4) BOUND_SORT4(5, 6, 9, 10, 11, 13, 3, 8)
+	BOUND_SORT4(7, 12, 6, 8, 10, 12, 3, 5) BOUND_SORT4(7, 9, 3, 4, 5, 6, 7, 8)
+	BOUND_SORT4(9, 10, 11, 12, 6, 7, 8, 9)
+#undef BOUND_SORT4
+#undef BOUND_SORT
 	return n ? (double)x[n / 2] : 0;
 }
 
@@ -214,7 +238,7 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 		ret_kappa[i] = (float)k;
 		if (!isfinite(a) || !isfinite(ret_kappa[i]))
 			continue;
-		most = fmax(most, a);
+		most = bound_max(most, a);
 		moving += ret_kappa[i] > 0;
 		sensitivities[count++] = ret_kappa[i];
 		if (a > 0)
@@ -222,10 +246,10 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 	}
 	double sensitivity = bound_median(sensitivities, count), condition = bound_median(conditions, conditioned);
 	for (int i = 0; i < n; i++) {
-		double k = (double)ret_kappa[i], own = fmax(fabs(y[i]) * condition, BOUND_LUCK * k);
+		double k = (double)ret_kappa[i], own = bound_max(fabs(y[i]) * condition, BOUND_LUCK * k);
 		if (!isfinite(y[i]) || !isfinite(ret_kappa[i]))
 			continue;
-		ret_kappa[i] = (float)fmax(k, fmin(sensitivity, own));
+		ret_kappa[i] = (float)bound_max(k, bound_min(sensitivity, own));
 		if (moving && !(k > 0))
 			continue;
 		sized++;
@@ -238,7 +262,7 @@ BOUND_INLINE double bound_smooth(double amplitude, const double *y, const float 
 /* What the baseline's error is beyond the rounding of its output; NaN where one of the two is not finite. */
 BOUND_INLINE double bound_own_error(const struct bound_shape *s, double y, double baseline)
 {
-	return isfinite(y) && isfinite(baseline) ? fmax(fabs(baseline - y) - bound_spacing(s, y) / 2, 0) : NAN;
+	return isfinite(y) && isfinite(baseline) ? bound_max(fabs(baseline - y) - bound_spacing(s, y) / 2, 0) : NAN;
 }
 
 BOUND_INLINE void bound_set(struct bound_element *x, double bound, enum bound_cause cause)
@@ -270,14 +294,14 @@ BOUND_INLINE void bound_special(const struct bound_limits *l, struct bound_eleme
 /* What the element's errors are small against: its own size, or that of a large neighbour. */
 BOUND_INLINE double bound_scale(const struct bound_element *x)
 {
-	return fmax(fabs(x->y), 1.5 * x->scale);
+	return bound_max(fabs(x->y), 1.5 * x->scale);
 }
 
 /* error: the baseline's largest one among elements like this. */
 BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struct bound_element *x)
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
-	double terms = l->pooled ? fmin(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
+	double terms = l->pooled ? bound_min(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
 	double stopped = l->pooled ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
 	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
 	double granted = l->baseline_share * l->sums * (size + x->kappa) + near, again = l->stored * (size + x->kappa);
@@ -286,8 +310,8 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
-	parts[BOUND_BASELINE] = l->baseline_times * fmin(error, granted) +
-				fmin(BOUND_BASELINE_FACTOR * fmax(error - granted, 0), again);
+	parts[BOUND_BASELINE] = l->baseline_times * bound_min(error, granted) +
+				bound_min(BOUND_BASELINE_FACTOR * bound_max(error - granted, 0), again);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {
@@ -324,14 +348,18 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 {
 	int known = l->has_baseline && isfinite(x->y) && isfinite(x->baseline);
 	double off = known ? fabs(x->baseline - x->y) : 0;
-	for (int c = 0; c < BOUND_CAUSES; c++) /* not causes[cause]++: registers of a device have no index */
+#ifdef __CUDACC__
+	for (int c = 0; c < BOUND_CAUSES; c++) /* registers of a device have no index */
 		t->causes[c] += c == (int)x->cause;
+#else
+	t->causes[x->cause]++;
+#endif
 	/* Devices may flush what is not normal. */
 	double slack = bound_spacing(&l->shape, x->y) + l->tiny;
 	if (known && off > BOUND_CEILING * bound_scale(x) + slack && x->cause != BOUND_WIDE && t->gross++ == 0)
 		t->first_gross = index;
 	if (x->cause == BOUND_WIDE)
-		t->jump = fmax(t->jump, x->moved);
+		t->jump = bound_max(t->jump, x->moved);
 	if (isinf(x->bound))
 		return;
 	t->judged++;
@@ -342,12 +370,12 @@ BOUND_INLINE void bound_tally_add(const struct bound_limits *l, struct bound_tal
 	}
 	t->finite = 1;
 	t->telling += fabs(x->value) > x->bound;
-	t->low = fmax(t->low, x->value - x->bound);
-	t->high = fmin(t->high, x->value + x->bound);
+	t->low = bound_max(t->low, x->value - x->bound);
+	t->high = bound_min(t->high, x->value + x->bound);
 	t->bounds2 += x->bound * x->bound;
 	t->values2 += x->value * x->value;
 	if (known)
-		t->baseline_ratio = fmax(t->baseline_ratio, off / x->bound);
+		t->baseline_ratio = bound_max(t->baseline_ratio, off / x->bound);
 }
 
 /* Fills value, bound and cause. errors: by bin. */

@@ -147,7 +147,7 @@ def shaped(x, tensor):
 
 def inputs_as(precision, tensors, where="cpu"):
     to = {DOUBLE: "float64", SINGLE: "float32"}.get(precision)
-    return {n: t.to(device=where, dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True)
+    return {n: t.to(where).to(dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True)
             for n, t in tensors.items()}
 
 
@@ -183,6 +183,7 @@ def compute(question, problem, tensors):
     """Copies of the outputs on these inputs, and with "moves" how far each element moves at most when the inputs do, as 32-bit
     floats."""
     params, outputs, moves = question["params"], question["outputs"], question.get("moves")
+    tensors = {n: t.to(problem.where) for n, t in tensors.items()}  # once, and before they are widened
     exact = [t.clone() for t in problem.run({**params, **inputs_as(problem.precision, tensors, problem.where)}, outputs)]
     if not moves:
         return exact
