@@ -185,10 +185,16 @@ static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_
 	uint64_t shared = stream_random(stream_mix(s->seed + NEAR), 0), own = salted(s, AGAIN, i), count = s->rows * s->columns,
 		 part = 0;
 	bool rows = s->rows > 1 && s->columns > SHORT;
-	if ((shared & 3) == 0) {
-		uint64_t place = (rows ? i % s->columns : i) % (1 + (shared >> 8) % PERIOD);
-		uint64_t v = within(own % RARE == 0 ? own >> 8 : stream_random(shared, place), range);
-		return shared & 96 && s->key >> 8 & 1 ? range - v : v; /* the complement of what another array holds */
+	bool residues = (shared & 7) == 7;
+	if ((shared & 3) == 0 || residues) {
+		uint64_t length = rows ? s->columns : count, at = i % length, back = length - 1 - at;
+		bool other = shared & 96 && s->key >> 8 & 1, mirrored = residues && back < at;
+		uint64_t place = (mirrored ? back : at) % (1 + (shared >> 8) % PERIOD);
+		uint64_t v = within(own % RARE == 0 && !residues ? own >> 8 : stream_random(shared, place), range);
+		if (other == mirrored)
+			return v;
+		/* The complement of what another array holds; of residues, and of the other half of a row, the sum vanishes. */
+		return !residues ? range - v : v ? range - v + 1 : 0;
 	}
 	/* Flags and labels are equal over a whole array, or nearly. */
 	if (values == PLAN_MIXED_ENDS && (shared & 3) == 1)

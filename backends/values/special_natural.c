@@ -13,6 +13,11 @@ enum {
 	SHADES = 220,   /* and how many there are */
 	SOUND = -15,    /* of PCM of 16 bits: a power of two */
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
+	RECTIFIED = 8,  /* forms: most numbers are zero, and none is negative; */
+	MASKED = 9,     /* a mask of ones on and below the diagonal, but for holes; */
+	DECIMAL = 10,   /* prices and numbers of pieces */
+	SPARSEST = 10,  /* of RECTIFIED one number in at most so many powers of two is not zero */
+	BANK = 8,       /* columns of MASKED that are masked together */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -42,6 +47,32 @@ static double ascending(const struct stream *s, uint64_t i)
 {
 	double columns = (double)(int64_t)s->columns;
 	return ((double)(int64_t)(i % s->columns) + stream_unit(salted(s, AGAIN, i)) / 4) / columns;
+}
+
+/* Whether a number of RECTIFIED is not zero. Rows have many such numbers, or few. */
+static bool is_active(const struct stream *s, uint64_t i)
+{
+	return salted(s, HOLE, i) % (UINT64_C(1) << (1 + salted(s, PLACE, i / s->columns) % SPARSEST)) == 0;
+}
+
+/* An element of a square mask: the diagonal, the first column, and what is below the diagonal; by seed without what is far from it,
+ * some columns, or a few elements. */
+static bool is_visible(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns % s->columns, column = i % s->columns, how = stream_random(stream_mix(s->seed + ORDER), 0);
+	if (column >= row || column == 0)
+		return column == row || column == 0;
+	bool apart = how & 1 && row - column > 1 + (how >> 8) % s->columns;
+	bool banked = how & 2 && salted(s, PLACE, column / BANK) % 4 == 0;
+	return !apart && !banked && !(how & 4 && salted(s, HOLE, i) % RARE == 0);
+}
+
+/* A multiple of 0.01, or in half of the arrays of 1; a row's numbers are of one size. */
+static double decimal(const struct stream *s, uint64_t i)
+{
+	static const double tops[] = { 5, 50, 500, 5000 };
+	double top = tops[salted(s, PLACE, i / s->columns) % 4], pieces = s->key >> 9 & 1 ? 1 : 100;
+	return __builtin_floor(top * (1 + stream_unit(salted(s, AGAIN, i))) / 2 * pieces) / pieces;
 }
 
 static double shortened(double v)
@@ -77,6 +108,9 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case PLAN_FORM_ASCENDING: return low + __builtin_floor(width * ascending(s, i));
 	case 6: return low + __builtin_floor(width * (double)(int64_t)(BLACK + salted(s, AGAIN, i) % SHADES) / 256);
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
+	case RECTIFIED: return is_active(s, i) ? v : low;
+	case MASKED: return low + is_visible(s, i);
+	case DECIMAL: return decimal(s, i);
 	default: return text ? letter(s, i) : v;
 	}
 }
@@ -88,7 +122,7 @@ static double natural_integer(const struct stream *s, uint64_t i, double v)
 	const struct plan_buffer *b = s->buffer;
 	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = (unsigned)(s->seed % PLAN_FORMS);
 	bool sign = dtype_is_signed(b->type);
-	if (b->closed || bits > 32 || (bits == 32 && (form < 3 || form == 7)))
+	if (b->closed || bits > 32 || (bits == 32 && (form < 3 || form > 6)))
 		return ranged(s, i, low_of(b), width_of(b), v);
 	if (bits < 32)
 		return ranged(s, i, sign && form < 3 ? -power((int)bits - 1) : 0, power((int)bits - (sign && form >= 3)), v);
@@ -111,6 +145,9 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	case 4: v = (double)(int64_t)(BLACK + drawn % SHADES); return low <= 0 && high >= 255 ? v : low + width * (v / 255);
 	case 5: return (double)(int64_t)(drawn & (low < 0 ? 65535 : 32767)) * power(SOUND) - (low < 0);
 	case 6: return shortened(v);
+	case RECTIFIED: return !is_active(s, i) ? 0 : v < 0 ? -v : v;
+	case MASKED: return is_visible(s, i);
+	case DECIMAL: return decimal(s, i);
 	default: return (double)(int64_t)(drawn & 1);
 	}
 }

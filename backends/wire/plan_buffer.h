@@ -121,7 +121,7 @@ enum {
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
-	PLAN_FORMS = 8,  /* the same of PLAN_NATURAL, */
+	PLAN_FORMS = 11, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2
 };
 static inline int plan_width(uint64_t seed)

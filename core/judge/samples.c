@@ -80,6 +80,16 @@ static bool is_point(const struct validate_request *q, const struct params *para
 	return false;
 }
 
+/* The slow checks look at a random configuration of one size, and at the rarest one of the next. */
+static void rarest_first(struct sample two[2])
+{
+	struct sample first = two[1];
+	first.first = true;
+	two[1] = two[0];
+	two[1].first = false;
+	two[0] = first;
+}
+
 /* Up to `want` points of a space of one size. The first of four is random; the others are aimed at what the code tells apart. Where
  * one is wanted, it is aimed if the number of samples before is odd. Host code may prune what is aimed at: random ones come in its
  * place. */
@@ -117,6 +127,8 @@ static void sample_space(const struct validate_request *q, const struct space *s
 			pruned++;
 		}
 	}
+	if (got > 1 && (p->sizes++ + q->seed) % 2)
+		rarest_first(&p->at[p->count - got]);
 	aim_size_free(aimed);
 	free(random);
 	free(taken);

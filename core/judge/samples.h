@@ -12,7 +12,7 @@ struct sample {
 	struct variant variant;
 	struct err why;      /* of the compile; ERR_NONE when it worked */
 	uint64_t other_seed; /* of the values; finding.seed is the first */
-	bool first; /* of its size, which is a random one: gets the extras (suite.h), and the user's validators look at it */
+	bool first; /* of its size: gets the extras (suite.h), and the user's validators look at it */
 	bool full;  /* gets all values */
 };
 
@@ -21,6 +21,7 @@ struct samples {
 	size_t count;
 	size_t pruned;
 	struct err pruned_why; /* the first pruning; ERR_NONE */
+	unsigned sizes;        /* that had several samples */
 	struct aim *aim;       /* at what the code tells apart; NULL: no size had several configurations */
 	struct buf refused;    /* sizes of the baseline that the context does not accept: "n=67 (requires: n % 8 == 0), …" */
 };

@@ -80,8 +80,61 @@ static void test_natural(void)
 	free(bytes);
 }
 
+/* What most arrays of a network hold: activations behind a rectifier, a mask, and what people count and pay. */
+static void test_sparse_masks_and_prices(void)
+{
+	enum { ROWS = 64, COLUMNS = 64, ALL = ROWS * COLUMNS };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL), flags = array(DTYPE_I32, ROWS, COLUMNS, PLAN_RANDOM);
+	int few = 0, many = 0, negative = 0, above = 0, unlit = 0, holes = 0, off = 0, whole = 0, cents = 0;
+	flags.lo = 0;
+	flags.hi = 2;
+	flags.closed = true;
+	flags.least = 0;
+	flags.most = 1;
+	float *v = natural(&b, 8);
+	for (int row = 0; row < ROWS; row++) {
+		int zeros = 0;
+		for (int i = 0; i < COLUMNS; i++) {
+			zeros += v[row * COLUMNS + i] == 0;
+			negative += v[row * COLUMNS + i] < 0;
+		}
+		few += zeros > COLUMNS - 4;
+		many += zeros < COLUMNS * 3 / 4;
+	}
+	free(v);
+	ok(few > 10 && many > 3 && negative == 0, "rectified rows have few numbers (%d) or many (%d)", few, many);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		int32_t mask[ALL];
+		int missing = 0;
+		fill_chosen(&flags, &(struct fill_choice){ .seed = (2 * seed + 1) * PLAN_FORMS + 9, .values = PLAN_NATURAL }, mask);
+		for (int i = 0; i < ALL; i++) {
+			int row = i / COLUMNS, column = i % COLUMNS;
+			above += column > row && mask[i] != 0;
+			unlit += (column == row || column == 0) && mask[i] != 1;
+			missing += column < row && mask[i] == 0;
+		}
+		holes += missing > 0;
+	}
+	ok(above == 0 && unlit == 0 && holes > 8 && holes < 16, "a mask has holes below the diagonal, or none (%d of 16)", holes);
+	for (int k = 0; k < 16; k++) {
+		char name[] = { (char)('a' + k), 0 };
+		int wholes = 0;
+		b.name = name;
+		v = natural(&b, 10);
+		for (int i = 0; i < ALL; i++) {
+			off += v[i] != (float)(nearbyint(v[i] * 100.0) / 100);
+			wholes += v[i] == floorf(v[i]);
+		}
+		whole += wholes == ALL;
+		cents += wholes < ALL / 2;
+		free(v);
+	}
+	ok(off == 0 && whole > 2 && cents > 2 && whole + cents == 16, "arrays hold prices (%d) or pieces (%d)", cents, whole);
+}
+
 int main(void)
 {
+	test_sparse_masks_and_prices();
 	test_natural();
 	return tap_done();
 }

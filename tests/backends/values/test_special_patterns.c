@@ -288,6 +288,25 @@ static void test_complements(void)
 		draws += pairs > LENGTH / 2;
 	}
 	ok(draws > SEEDS / 40, "some draws hold complements (%d of %d)", draws, SEEDS);
+	/* Sums that are a multiple of the modulus: of two arrays, and of a row. */
+	const int64_t modulus = 998244353;
+	a.hi = b.hi = (double)modulus;
+	a.closed = b.closed = true;
+	a.most = b.most = (double)modulus - 1;
+	int vanish = 0, opposite = 0;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		int64_t sum = 0, pairs = 0;
+		fill_chosen(&a, &(struct fill_choice){ .seed = seed, .values = PLAN_MIXED_ENDS }, v);
+		fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_MIXED_ENDS }, w);
+		for (int i = 0; i < LENGTH; i++) {
+			sum += v[i];
+			pairs += v[i] + (int64_t)w[i] == modulus;
+		}
+		vanish += sum > 0 && sum % modulus == 0;
+		opposite += pairs == LENGTH;
+	}
+	ok(vanish > SEEDS / 20 && opposite > SEEDS / 40, "some hold residues whose sums vanish (%d, %d of %d)", vanish, opposite,
+	   SEEDS);
 }
 
 /* A single NaN or infinity often stands where code that works in tiles stops early. */
