@@ -67,11 +67,12 @@ static bool is_visible(const struct stream *s, uint64_t i)
 	return !apart && !banked && !(how & 4 && salted(s, HOLE, i) % RARE == 0);
 }
 
-/* A multiple of 0.01, or in half of the arrays of 1; a row's numbers are of one size. */
+/* A multiple of 0.01, or in half of the arrays and in half of the rows of others of 1; a row's numbers are of one size. */
 static double decimal(const struct stream *s, uint64_t i)
 {
 	static const double tops[] = { 5, 50, 500, 5000 };
-	double top = tops[salted(s, PLACE, i / s->columns) % 4], pieces = s->key >> 9 & 1 ? 1 : 100;
+	uint64_t row = salted(s, PLACE, i / s->columns);
+	double top = tops[row % 4], pieces = s->key >> 9 & 1 || row & 4 ? 1 : 100;
 	return __builtin_floor(top * (1 + stream_unit(salted(s, AGAIN, i))) / 2 * pieces) / pieces;
 }
 
@@ -155,7 +156,8 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 double special_natural(const struct stream *s, uint64_t i, double v)
 {
 	/* What takes all numbers for short ones is right if all are. */
-	bool all = s->seed / PLAN_FORMS & 1 && s->seed % PLAN_FORMS != 6, chosen = all || s->key & 1;
+	uint64_t form = s->seed % PLAN_FORMS;
+	bool all = form == DECIMAL || (s->seed / PLAN_FORMS & 1 && form != 6), chosen = all || s->key & 1;
 	if (!chosen)
 		return v;
 	double x = dtype_is_float(s->buffer->type) ? natural_float(s, i, v) : natural_integer(s, i, v);
