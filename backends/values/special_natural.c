@@ -13,8 +13,8 @@ enum {
 	SHADES = 220,   /* and how many there are */
 	SOUND = -15,    /* of PCM of 16 bits: a power of two */
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
-	RECTIFIED = 8,  /* forms: most numbers are zero, and none is negative; */
-	MASKED = 9,     /* a mask of ones on and below the diagonal, but for holes; */
+	RECTIFIED = PLAN_FORM_RECTIFIED,
+	MASKED = 9,     /* forms: a mask of ones on and below the diagonal, but for holes; */
 	DECIMAL = 10,   /* prices and numbers of pieces */
 	SPARSEST = 10,  /* of RECTIFIED one number in at most so many powers of two is not zero */
 	BANK = 8,       /* columns of MASKED that are masked together */
@@ -73,7 +73,8 @@ static double decimal(const struct stream *s, uint64_t i)
 	static const double tops[] = { 5, 50, 500, 5000 };
 	uint64_t row = salted(s, PLACE, i / s->columns);
 	double top = tops[row % 4], pieces = s->key >> 9 & 1 || row & 4 ? 1 : 100;
-	return __builtin_floor(top * (1 + stream_unit(salted(s, AGAIN, i))) / 2 * pieces) / pieces;
+	double u = stream_unit(salted(s, AGAIN, i));
+	return __builtin_floor(top * (1 - u * u) * pieces) / pieces;
 }
 
 static double shortened(double v)

@@ -29,12 +29,14 @@ enum {
 #define BOUND_LUCK 16.0             /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
 #define BOUND_SCALE_FACTOR 64.0     /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
 #define BOUND_BASELINE_FACTOR 2.0   /* times the largest error among like elements, */
-#define BOUND_BASELINE_FAR 8.0      /* and where conditions are extreme: their errors have long tails */
+#define BOUND_BASELINE_FAR 16.0     /* and where conditions are extreme: their errors have long tails */
 #define BOUND_BASELINE_LEAST 256.0  /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_SQUARED 4.0          /* squared roundoffs of the largest element: converging iterations stop so near zero */
+#define BOUND_FEW 64               /* elements of an output, where the largest error of the baseline is one by luck: it counts */
+#define BOUND_FEW_TIMES 4.0        /* so many times more */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */
 #define BOUND_JUDGED_FEWEST 0x1p-4 /* but never less than that */
@@ -78,7 +80,9 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
+	uint32_t stops;        /* 1: a truth of zero may be what an iteration ends at, beside the largest element */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
+	uint32_t sparse;       /* 1: what sums leave behind them, where the truth is zero, is as exact as they are */
 	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
@@ -302,7 +306,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
 	double terms = l->pooled ? bound_min(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
-	double stopped = l->pooled ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
+	double stopped = l->pooled || (l->stops && x->y == 0) ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
 	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
 	double granted = l->baseline_share * l->sums * (size + x->kappa) + near, again = l->stored * (size + x->kappa);
 	double parts[BOUND_BASELINE + 1] = { 0 };
@@ -319,7 +323,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	double lost = x->y == 0 && x->moved == 0 ? l->lost : 0;
+	double lost = x->y == 0 && x->moved == 0 ? l->lost + l->sparse * l->share * l->sums * l->most : 0;
 	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);

@@ -354,7 +354,9 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
+		.stops = r->stops,
 		.pooled = r->pooled,
+		.sparse = r->sparse,
 		.lost = r->lost,
 		.mixed = r->mixed,
 		.fields = r->fields ? r->fields : 1,
@@ -366,6 +368,9 @@ void bound_limits_reach(struct bound_limits *io_limits, double most)
 	io_limits->most = most;
 	/* Matrix units of MI200 flush subnormal halves: two such inputs, or less where outputs are no larger. */
 	io_limits->tiny = fmin(io_limits->tiny, 0x1p-14 * most) + io_limits->shape.flushed + BOUND_TINY * most;
+	/* Where all of an output is zero, nothing says how large it may be. */
+	if (most == 0 && io_limits->stops)
+		io_limits->tiny += BOUND_SQUARED * io_limits->sums * io_limits->sums;
 }
 
 /* --- copies ---------------------------------------------------------------------------------------------------------------- */
@@ -418,6 +423,8 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 	for (unsigned i = 0; i < PARALLEL_FOR_PARTS; i++)
 		most = fmax(most, m->parts_most[i]);
 	bound_limits_reach(&m->limits, most);
+	if (n < BOUND_FEW)
+		m->limits.baseline_times *= BOUND_FEW_TIMES;
 	if (m->limits.has_baseline) {
 		parallel_for(n, collect_part, m);
 		struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);

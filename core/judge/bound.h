@@ -25,7 +25,9 @@ struct bound_rules {
 	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
 	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
 	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
+	bool stops;      /* where the truth is zero, so near to it iterations may end */
 	bool pooled;     /* terms may be as large as the largest element */
+	bool sparse;     /* most inputs are zero: so may be what running sums leave where nothing is added */
 	bool none;       /* no element is judged by itself (`distribution`): values alone, which all count as judged */
 	bool mixed;      /* values of two scales: a NaN of the truth says nothing */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */

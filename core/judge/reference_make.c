@@ -23,8 +23,7 @@ enum {
 	STEPS_ROUNDED = 8, /* roundings of Python code that a kernel may share, where the code errs by as much */
 	GROSS_RARE = 8192 /* of so many elements the baseline may be off in one */
 };
-/* Amplitudes: as large as what bounds grant, so that decisions which rounding turns over are seen; a truth in floats must move by
- * far more than its own rounding. */
+/* Amplitudes: what bounds grant, so that decisions that rounding turns over are seen; of floats far more than their rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
@@ -125,8 +124,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	const struct reference_output *o = &m->r->outputs[k];
 	int64_t last = o->dims[o->rank - 1];
-	/* Other values than the declared ones may alternate between rows of inputs, which are no fields of the output. On the host
-	 * the values themselves tell fields. */
+	/* Rows of other values than the declared ones may alternate, which are no fields. On the host the values tell fields. */
 	unsigned fields = m->q->values != PLAN_DECLARED ? round_fields(m->q->values, m->q->seed)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
@@ -141,8 +139,10 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
-				     .far = round_is_far(m->q->values),
+				     .far = round_is_far(m->q->values) || m->q->values == PLAN_PATTERNS,
+				     .stops = !exact && (!round_is_far(m->q->values) || round_is_zero(m->q->values)),
 				     .pooled = round_is_zero(m->q->values),
+				     .sparse = round_is_sparse(m->q->values, m->q->seed),
 				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = m->q->values == PLAN_SEGMENTS,
 				     .none = o->judgement.kind == JUDGE_DISTRIBUTION,
