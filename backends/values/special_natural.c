@@ -72,7 +72,8 @@ static double decimal(const struct stream *s, uint64_t i)
 {
 	static const double tops[] = { 5, 50, 500, 5000 };
 	uint64_t row = salted(s, PLACE, i / s->columns);
-	double top = tops[row % 4], pieces = s->key >> 9 & 1 || row & 4 ? 1 : 100;
+	/* Sums of products of larger ones are no halves. */
+	double top = tops[dtype_size(s->buffer->type) < 4 ? 0 : row % 4], pieces = s->key >> 9 & 1 || row & 4 ? 1 : 100;
 	double u = stream_unit(salted(s, AGAIN, i));
 	return __builtin_floor(top * (1 - u * u) * pieces) / pieces;
 }
