@@ -260,11 +260,12 @@ int content_place(const struct spec_array *a, const struct value *env, struct pl
 	if (!range)
 		fit_range(b, &b->lo, &last);
 	else if (b->lo < b->least || last > b->most) {
-		bool slightly = !whole && c->closed; /* 0.1 is no f32: the number next to it stands for it */
+		bool open_end = c->most.x && c->most.strict && last == most && b->lo >= b->least; /* [0, 1) is < 1 */
+		bool slightly = !whole && (c->closed || open_end); /* 0.1 is no f32: the number next to it stands for it */
 		if (!slightly)
 			return err_set(e, ERR_INPUT, "inputs: %s: %s(%g, %g) leaves its bounds, %g to %g", a->name,
 				       content_fills[c->fill], b->lo, b->hi, b->least, b->most);
-		b->lo = b->least;
+		b->lo = fmax(b->lo, b->least);
 		last = b->most;
 	}
 	b->hi = whole ? last + 1 : last;

@@ -54,6 +54,7 @@ static const struct {
 	{ "f32[n] >= 5", PLAN_RANDOM, 5, 7, true, 5, INFINITY },
 	{ "f32[n] <= -5", PLAN_RANDOM, -7, -5, true, -INFINITY, -5 },
 	{ "f32[n] < 1", PLAN_RANDOM, -1, 1 - 0x1p-24, true, -INFINITY, 1 - 0x1p-24 },
+	{ "f32[n] = random(0, 1) >= -1, < 1", PLAN_RANDOM, 0, 1 - 0x1p-24, true, -1, 1 - 0x1p-24 },
 	{ "f16[n] >= -2, < n", PLAN_RANDOM, -2, 64 - 0x1p-5, true, -2, 64 - 0x1p-5 },
 	{ "f32[n] = random(0, n/2) >= 0", PLAN_RANDOM, 0, 32, true, 0, INFINITY },
 	{ "f32[n] = normal", PLAN_NORMAL, -1, 1, false, 0, 0 },
