@@ -82,7 +82,7 @@ struct bound_limits {
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
 	uint32_t stops;        /* 1: a truth of zero may be what an iteration ends at, beside the largest element */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
-	uint32_t sparse;       /* 1: what sums leave behind them, where the truth is zero, is as exact as they are */
+	uint32_t cancels;      /* 1: what sums leave behind them, where the truth is zero, is as exact as they are */
 	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
@@ -323,7 +323,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	double lost = x->y == 0 && x->moved == 0 ? l->lost + l->sparse * l->share * l->sums * l->most : 0;
+	double lost = x->y == 0 && x->moved == 0 ? l->lost + l->cancels * l->share * l->sums * l->most : 0;
 	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
 		bound_set(x, INFINITY, BOUND_WIDE);

@@ -356,7 +356,7 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.has_baseline = has_baseline,
 		.stops = r->stops,
 		.pooled = r->pooled,
-		.sparse = r->sparse,
+		.cancels = r->cancels,
 		.lost = r->lost,
 		.mixed = r->mixed,
 		.fields = r->fields ? r->fields : 1,

@@ -27,7 +27,7 @@ struct bound_rules {
 	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
 	bool stops;      /* where the truth is zero, so near to it iterations may end */
 	bool pooled;     /* terms may be as large as the largest element */
-	bool sparse;     /* most inputs are zero: so may be what running sums leave where nothing is added */
+	bool cancels;    /* numbers take each other away: what is left of them where the truth is zero is as exact as they are */
 	bool none;       /* no element is judged by itself (`distribution`): values alone, which all count as judged */
 	bool mixed;      /* values of two scales: a NaN of the truth says nothing */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */

@@ -142,7 +142,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .far = round_is_far(m->q->values) || m->q->values == PLAN_PATTERNS,
 				     .stops = !exact && (!round_is_far(m->q->values) || round_is_zero(m->q->values)),
 				     .pooled = round_is_zero(m->q->values),
-				     .sparse = round_is_sparse(m->q->values, m->q->seed),
+				     .cancels = round_cancels(m->q->values, m->q->seed),
 				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = m->q->values == PLAN_SEGMENTS,
 				     .none = o->judgement.kind == JUDGE_DISTRIBUTION,

@@ -30,10 +30,11 @@ static inline bool round_is_zero(enum plan_values v)
 	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK;
 }
 
-/* Stretches of zeros between numbers, which running sums add and take away again. */
-static inline bool round_is_sparse(enum plan_values v, uint64_t seed)
+/* Where numbers often cancel to zero: stretches of zeros between others, which running sums add and take away again, and equal numbers
+ * of both signs, which products made of fewer products add and take away. */
+static inline bool round_cancels(enum plan_values v, uint64_t seed)
 {
-	return v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_RECTIFIED;
+	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_RECTIFIED);
 }
 
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
