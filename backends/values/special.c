@@ -455,12 +455,17 @@ static double scaled(const struct stream *s, enum plan_values values, uint64_t i
 	return is_inside(s->buffer, x) ? x : v;
 }
 
+/* In place of an infinity. Others of its row are not equal: their differences are as undefined as those of infinities. */
+static double stand_in(const struct stream *s, uint64_t i)
+{
+	return power(reaches[s->buffer->type].huge) * (1 - stream_unit(salted(s, MAGNITUDE, i)) / 4);
+}
+
 /* A value of PLAN_INFINITE_ROWS, PLAN_FINITE_ROWS or PLAN_NAN_ROWS. */
 static double in_large_row(const struct stream *s, enum plan_values values, uint64_t i, double v)
 {
 	uint64_t row = i / row_length(s);
-	double huge = power(reaches[s->buffer->type].huge);
-	double large = values == PLAN_INFINITE_ROWS ? INFINITY : huge;
+	double large = values == PLAN_INFINITE_ROWS ? INFINITY : stand_in(s, i);
 	if (!is_chosen(s, ZERO, row))
 		return v;
 	if (values == PLAN_NAN_ROWS) /* of no sign: what negating a NaN gives differs between a CPU and a GPU */
@@ -476,7 +481,7 @@ static double in_run(const struct stream *s, enum plan_values values, uint64_t i
 	uint64_t length = row_length(s), row = i / length, column = i % length;
 	uint64_t group = row_count(s) >= 4 * BLOCK_ROWS ? row / BLOCK_ROWS : row, kind = group + (s->key >> 8);
 	uint64_t drawn = salted(s, PLACE, row);
-	double large = values == PLAN_NAN_RUNS ? NAN : values == PLAN_RUNS ? INFINITY : power(reaches[s->buffer->type].huge);
+	double large = values == PLAN_NAN_RUNS ? NAN : values == PLAN_RUNS ? INFINITY : stand_in(s, i);
 	bool infinite = false;
 	if (s->rows == 1 && s->seed & 1)
 		return salted(s, HOLE, i) % RARE == 0 ? v : isnan(large) || s->seed & 2 ? large : -large;

@@ -30,8 +30,8 @@ static inline bool round_is_zero(enum plan_values v)
 	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK;
 }
 
-/* Where numbers often cancel to zero: stretches of zeros between others, which running sums add and take away again, and equal numbers
- * of both signs, which products made of fewer products add and take away. */
+/* Where numbers often cancel to zero: stretches of zeros between others, which running sums add and take away again, and equal
+ * numbers of both signs, as products that are made of fewer products add and take away. */
 static inline bool round_cancels(enum plan_values v, uint64_t seed)
 {
 	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_RECTIFIED);
