@@ -55,16 +55,17 @@ static bool is_active(const struct stream *s, uint64_t i)
 	return salted(s, HOLE, i) % (UINT64_C(1) << (1 + salted(s, PLACE, i / s->columns) % SPARSEST)) == 0;
 }
 
-/* An element of a square mask: the diagonal, the first column, and what is below the diagonal; by seed without what is far from it,
- * some columns, or a few elements. */
+/* An element of a square mask: the diagonal, the first column, and what is below the diagonal, by seed without what is far from it,
+ * without some columns, or without a few elements. */
 static bool is_visible(const struct stream *s, uint64_t i)
 {
 	uint64_t row = i / s->columns % s->columns, column = i % s->columns, how = stream_random(stream_mix(s->seed + ORDER), 0);
 	if (column >= row || column == 0)
 		return column == row || column == 0;
-	bool apart = how & 1 && row - column > 1 + (how >> 8) % s->columns;
-	bool banked = how & 2 && salted(s, PLACE, column / BANK) % 4 == 0;
-	return !apart && !banked && !(how & 4 && salted(s, HOLE, i) % RARE == 0);
+	uint64_t without = 1 + how % 7;
+	bool apart = without & 1 && row - column > 1 + (how >> 8) % s->columns;
+	bool banked = without & 2 && salted(s, PLACE, column / BANK) % 4 == 0;
+	return !apart && !banked && !(without & 4 && salted(s, HOLE, i) % RARE == 0);
 }
 
 /* A multiple of 0.01, or in half of the arrays and in half of the rows of others of 1; a row's numbers are of one size. */
@@ -159,9 +160,9 @@ double special_natural(const struct stream *s, uint64_t i, double v)
 {
 	/* What takes all numbers for short ones is right if all are. */
 	uint64_t form = s->seed % PLAN_FORMS;
-	bool all = form == DECIMAL || (s->seed / PLAN_FORMS & 1 && form != 6), chosen = all || s->key & 1;
-	if (!chosen)
+	bool all = form == DECIMAL || (s->seed / PLAN_FORMS & 1 && form != 6), floats = dtype_is_float(s->buffer->type);
+	if (!all && !(s->key & 1) && (floats || form != MASKED))
 		return v;
-	double x = dtype_is_float(s->buffer->type) ? natural_float(s, i, v) : natural_integer(s, i, v);
+	double x = floats ? natural_float(s, i, v) : natural_integer(s, i, v);
 	return special_holds(s->buffer, x) ? x : v;
 }

@@ -115,7 +115,7 @@ static void test_sparse_masks_and_prices(void)
 		}
 		holes += missing > 0;
 	}
-	ok(above == 0 && unlit == 0 && holes > 8 && holes < 16, "a mask has holes below the diagonal, or none (%d of 16)", holes);
+	ok(above == 0 && unlit == 0 && holes > 12, "a mask has holes below the diagonal (%d of 16)", holes);
 	for (int k = 0; k < 16; k++) {
 		char name[] = { (char)('a' + k), 0 };
 		int wholes = 0;
