@@ -15,7 +15,7 @@ enum {
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
 	RECTIFIED = PLAN_FORM_RECTIFIED,
 	MASKED = 9,     /* forms: a mask of ones on and below the diagonal, but for holes; */
-	DECIMAL = 10,   /* prices and numbers of pieces */
+	DECIMAL = PLAN_FORM_DECIMAL,
 	SPARSEST = 10,  /* of RECTIFIED one number in at most so many powers of two is not zero */
 	BANK = 8,       /* columns of MASKED that are masked together */
 };
@@ -71,10 +71,10 @@ static bool is_visible(const struct stream *s, uint64_t i)
 /* A multiple of 0.01, or in half of the arrays and in half of the rows of others of 1; a row's numbers are of one size. */
 static double decimal(const struct stream *s, uint64_t i)
 {
-	static const double tops[] = { 5, 50, 500, 5000 };
+	static const double tops[] = { 5, 50, 500 };
 	uint64_t row = salted(s, PLACE, i / s->columns);
 	/* Sums of products of larger ones are no halves. */
-	double top = tops[dtype_size(s->buffer->type) < 4 ? 0 : row % 4], pieces = s->key >> 9 & 1 || row & 4 ? 1 : 100;
+	double top = tops[dtype_size(s->buffer->type) < 4 ? 0 : row % 3], pieces = s->key >> 9 & 1 || row >> 8 & 1 ? 1 : 100;
 	double u = stream_unit(salted(s, AGAIN, i));
 	return __builtin_floor(top * (1 - u * u) * pieces) / pieces;
 }

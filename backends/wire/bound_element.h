@@ -29,7 +29,7 @@ enum {
 #define BOUND_LUCK 16.0             /* how much smaller than its neighbours' an element's sensitivity is by luck at most */
 #define BOUND_SCALE_FACTOR 64.0     /* roundoffs of the neighbours' size: formulas that cancel, such as 1 + tanh(x) */
 #define BOUND_BASELINE_FACTOR 2.0   /* times the largest error among like elements, */
-#define BOUND_BASELINE_FAR 16.0     /* and where conditions are extreme: their errors have long tails */
+#define BOUND_BASELINE_FAR 8.0      /* and where conditions are extreme: their errors have long tails */
 #define BOUND_BASELINE_LEAST 256.0  /* what the baseline's error may be, in roundoffs of |y| + sensitivity */
 #define BOUND_BASELINE_MOST 4096.0
 #define BOUND_CEILING 0.05         /* of bound_scale */

@@ -123,7 +123,8 @@ enum {
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
 	PLAN_FORMS = 11, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
-	PLAN_FORM_RECTIFIED = 8 /* most numbers are zero, and none is negative */
+	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
+	PLAN_FORM_DECIMAL = 10   /* prices and numbers of pieces, of several sizes */
 };
 static inline int plan_width(uint64_t seed)
 {

@@ -139,7 +139,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
-				     .far = round_is_far(m->q->values) || m->q->values == PLAN_PATTERNS,
+				     .far = round_has_long_tails(m->q->values, m->q->seed),
 				     .stops = !exact && (!round_is_far(m->q->values) || round_is_zero(m->q->values)),
 				     .pooled = round_is_zero(m->q->values),
 				     .cancels = round_cancels(m->q->values, m->q->seed),

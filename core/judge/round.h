@@ -59,6 +59,12 @@ static inline bool round_is_far(enum plan_values v)
 	       v == PLAN_SEGMENTS || v == PLAN_NARROW || round_is_zero(v);
 }
 
+/* Where the errors of two honest formulas differ most. */
+static inline bool round_has_long_tails(enum plan_values v, uint64_t seed)
+{
+	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_DECIMAL);
+}
+
 /* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */
 static inline double round_lost(enum plan_values v, uint64_t seed)
 {
