@@ -109,11 +109,11 @@ static inline bool round_is_infinite(enum plan_values v)
  * cancel. */
 static inline double round_far_factor(enum plan_values v)
 {
-	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_NATURAL;
+	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
 	bool shifted = v == PLAN_FAR || v == PLAN_APART || v == PLAN_LARGER || equal;
 	if (v == PLAN_SEGMENTS)
 		return MIXED_FACTOR;
-	if (round_is_close(v))
+	if (round_is_close(v) || v == PLAN_NATURAL)
 		return END_FACTOR;
 	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
