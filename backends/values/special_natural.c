@@ -13,11 +13,8 @@ enum {
 	SHADES = 220,   /* and how many there are */
 	SOUND = -15,    /* of PCM of 16 bits: a power of two */
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
-	RECTIFIED = PLAN_FORM_RECTIFIED,
-	MASKED = 9,     /* forms: a mask of ones on and below the diagonal, but for holes; */
-	DECIMAL = PLAN_FORM_DECIMAL,
-	SPARSEST = 10,  /* of RECTIFIED one number in at most so many powers of two is not zero */
-	BANK = 8,       /* columns of MASKED that are masked together */
+	SPARSEST = 10,  /* rectified, one number in at most so many powers of two is not zero */
+	BANK = 8,       /* columns of a mask that are masked together */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -49,7 +46,7 @@ static double ascending(const struct stream *s, uint64_t i)
 	return ((double)(int64_t)(i % s->columns) + stream_unit(salted(s, AGAIN, i)) / 4) / columns;
 }
 
-/* Whether a number of RECTIFIED is not zero. Rows have many such numbers, or few. */
+/* Whether a rectified number is not zero. Rows have many such numbers, or few. */
 static bool is_active(const struct stream *s, uint64_t i)
 {
 	return salted(s, HOLE, i) % (UINT64_C(1) << (1 + salted(s, PLACE, i / s->columns) % SPARSEST)) == 0;
@@ -95,7 +92,7 @@ static unsigned char letter(const struct stream *s, uint64_t i)
 		" of the a city, \nand to in was ais then \nIn 17 for that with he \n\nThe s.\" \"We s it; he w";
 	static const char marks[] = "\"\\\r\n"; /* few, so that many borders cut two that belong together */
 	uint64_t word = salted(s, PLACE, i / WORD), drawn = salted(s, AGAIN, i);
-	switch (s->seed % PLAN_FORMS) {
+	switch (plan_natural_form(s->seed)) {
 	case 3: return (unsigned char)words[word % ((sizeof words - 1) / WORD) * WORD + i % WORD];
 	case 4: return (unsigned char)marks[drawn % (sizeof marks - 1)];
 	default: return (unsigned char)(drawn % 8 ? ' ' + drawn % 95 : '\n');
@@ -106,15 +103,15 @@ static unsigned char letter(const struct stream *s, uint64_t i)
 static double ranged(const struct stream *s, uint64_t i, double low, double width, double v)
 {
 	bool text = low <= '\t' && low + width > '~';
-	switch (s->seed % PLAN_FORMS) {
+	switch (plan_natural_form(s->seed)) {
 	case 0: return low + __builtin_floor(width * smooth(s, i));
 	case 1: return low + __builtin_floor(width * (smooth(s, i) * (GRAINS - 1) + stream_unit(salted(s, AGAIN, i))) / GRAINS);
 	case PLAN_FORM_ASCENDING: return low + __builtin_floor(width * ascending(s, i));
 	case 6: return low + __builtin_floor(width * (double)(int64_t)(BLACK + salted(s, AGAIN, i) % SHADES) / 256);
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
-	case RECTIFIED: return is_active(s, i) ? v : low;
-	case MASKED: return low + is_visible(s, i);
-	case DECIMAL: return decimal(s, i);
+	case PLAN_FORM_RECTIFIED: return is_active(s, i) ? v : low;
+	case PLAN_FORM_MASKED: return low + is_visible(s, i);
+	case PLAN_FORM_DECIMAL: return decimal(s, i);
 	default: return text ? letter(s, i) : v;
 	}
 }
@@ -124,7 +121,7 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 static double natural_integer(const struct stream *s, uint64_t i, double v)
 {
 	const struct plan_buffer *b = s->buffer;
-	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = (unsigned)(s->seed % PLAN_FORMS);
+	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = plan_natural_form(s->seed);
 	bool sign = dtype_is_signed(b->type);
 	if (b->closed || bits > 32 || (bits == 32 && (form < 3 || form > 6)))
 		return ranged(s, i, low_of(b), width_of(b), v);
@@ -141,7 +138,7 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	const struct plan_buffer *b = s->buffer;
 	double low = low_of(b), width = width_of(b), high = low + width;
 	uint64_t drawn = salted(s, AGAIN, i);
-	switch (s->seed % PLAN_FORMS) {
+	switch (plan_natural_form(s->seed)) {
 	case 0: return low + width * smooth(s, i);
 	case 1: return low + width * (smooth(s, i) * (GRAINS - 1) + stream_unit(drawn)) / GRAINS;
 	case PLAN_FORM_ASCENDING: return low + width * ascending(s, i);
@@ -149,9 +146,9 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	case 4: v = (double)(int64_t)(BLACK + drawn % SHADES); return low <= 0 && high >= 255 ? v : low + width * (v / 255);
 	case 5: return (double)(int64_t)(drawn & (low < 0 ? 65535 : 32767)) * power(SOUND) - (low < 0);
 	case 6: return shortened(v);
-	case RECTIFIED: return !is_active(s, i) ? 0 : v < 0 ? -v : v;
-	case MASKED: return is_visible(s, i);
-	case DECIMAL: return decimal(s, i);
+	case PLAN_FORM_RECTIFIED: return !is_active(s, i) ? 0 : v < 0 ? -v : v;
+	case PLAN_FORM_MASKED: return is_visible(s, i);
+	case PLAN_FORM_DECIMAL: return decimal(s, i);
 	default: return (double)(int64_t)(drawn & 1);
 	}
 }
@@ -159,9 +156,9 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 double special_natural(const struct stream *s, uint64_t i, double v)
 {
 	/* What takes all numbers for short ones is right if all are. */
-	uint64_t form = s->seed % PLAN_FORMS;
-	bool all = form == DECIMAL || (s->seed / PLAN_FORMS & 1 && form != 6), floats = dtype_is_float(s->buffer->type);
-	if (!all && !(s->key & 1) && (floats || form != MASKED))
+	unsigned form = plan_natural_form(s->seed);
+	bool all = form == PLAN_FORM_DECIMAL || (plan_natural_all(s->seed) && form != 6), floats = dtype_is_float(s->buffer->type);
+	if (!all && !(s->key & 1) && (floats || form != PLAN_FORM_MASKED))
 		return v;
 	double x = floats ? natural_float(s, i, v) : natural_integer(s, i, v);
 	return special_holds(s->buffer, x) ? x : v;

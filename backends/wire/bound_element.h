@@ -207,8 +207,8 @@ BOUND_INLINE int bound_bin(const struct bound_limits *l, double y, double moved)
  * (D. Knuth, "The Art of Computer Programming", volume 3, 5.3.4) has no branch to guess. */
 BOUND_INLINE double bound_median(float *x, int n)
 {
-#define BOUND_SORT(a, b)                              \
-	{                                             \
+#define BOUND_SORT(a, b)                               \
+	{                                              \
 		float low = x[a] < x[b] ? x[a] : x[b]; \
 		x[b] = x[a] < x[b] ? x[b] : x[a];      \
 		x[a] = low;                            \

@@ -124,6 +124,7 @@ enum {
 	PLAN_FORMS = 11, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
 	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
+	PLAN_FORM_MASKED = 9,    /* a mask of ones on and below the diagonal, but for holes */
 	PLAN_FORM_DECIMAL = 10   /* prices and numbers of pieces, of several sizes */
 };
 static inline int plan_width(uint64_t seed)
@@ -135,10 +136,18 @@ static inline uint64_t plan_seed(uint64_t seed, uint64_t variant)
 {
 	return seed / PLAN_SEEDS * PLAN_SEEDS + variant;
 }
-/* A seed of PLAN_NATURAL in this form, in all arrays or in half of them. */
+/* A seed of PLAN_NATURAL in this form, in all arrays or in half of them; and what a seed says. */
 static inline uint64_t plan_natural_seed(uint64_t seed, uint64_t form, bool all)
 {
 	return seed / (2 * PLAN_FORMS) * (2 * PLAN_FORMS) + (all ? PLAN_FORMS : 0) + form;
+}
+static inline unsigned plan_natural_form(uint64_t seed)
+{
+	return (unsigned)(seed % PLAN_FORMS);
+}
+static inline bool plan_natural_all(uint64_t seed)
+{
+	return seed / PLAN_FORMS & 1;
 }
 
 /* What a seed of PLAN_NEIGHBOURS says: its group, and what differs from the group's integers in the arrays that special_takes

@@ -123,9 +123,9 @@ static int read_expressions(struct advisor *t, const struct front_matter *m, str
 	return rc;
 }
 
-/* {name}, {name%} or {limiter}: which figure (their number: the limiter), and where the text goes on; NULL: no placeholder begins
+/* {name}, {name%} or {limiter}: which figure (their number: the limiter), and where the text goes on; NULL: no figure is named
  * here. */
-static const char *placeholder(const char *at, size_t *ret_figure, bool *ret_percent)
+static const char *figure_at(const char *at, size_t *ret_figure, bool *ret_percent)
 {
 	size_t n = strcspn(at + 1, "}");
 	if (*at != '{' || at[1 + n] != '}')
@@ -154,7 +154,7 @@ static int read_texts(struct advisor *t, const struct front_matter *m, struct er
 	if (!*t->evidence || !*t->text)
 		return err_set(e, ERR_INPUT, "%s:1: expected a line evidence: and, behind the front matter, what to do", t->file);
 	for (const char *at = t->evidence; (at = strchr(at, '{')) != NULL; at++)
-		if (placeholder(at, &figure, &percent) == NULL)
+		if (figure_at(at, &figure, &percent) == NULL)
 			return err_set(e, ERR_INPUT, "%s:%d: evidence: there is no figure %.*s", t->file,
 				       front_matter_line_of(m, "evidence"), (int)strcspn(at, "}") + 1, at);
 	return 0;
@@ -212,7 +212,7 @@ static char *fill_in(const char *evidence, const struct figures *f)
 		bool percent;
 		buf_add(&out, at, plain);
 		at += plain;
-		const char *end = *at ? placeholder(at, &figure, &percent) : NULL;
+		const char *end = *at ? figure_at(at, &figure, &percent) : NULL;
 		if (end == NULL)
 			continue;
 		at = end;

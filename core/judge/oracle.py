@@ -145,9 +145,9 @@ def shaped(x, tensor):
     return tensor.to(kind_of(x["type"])).contiguous()
 
 
-def inputs_as(precision, tensors, where="cpu"):
+def inputs_as(precision, tensors):
     to = {DOUBLE: "float64", SINGLE: "float32"}.get(precision)
-    return {n: t.to(where).to(dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True)
+    return {n: t.to(dtype=KINDS[to] if to and t.dtype.is_floating_point else t.dtype, copy=True)
             for n, t in tensors.items()}
 
 
@@ -184,7 +184,7 @@ def compute(question, problem, tensors):
     floats."""
     params, outputs, moves = question["params"], question["outputs"], question.get("moves")
     tensors = {n: t.to(problem.where) for n, t in tensors.items()}  # once, and before they are widened
-    exact = [t.clone() for t in problem.run({**params, **inputs_as(problem.precision, tensors, problem.where)}, outputs)]
+    exact = [t.clone() for t in problem.run({**params, **inputs_as(problem.precision, tensors)}, outputs)]
     if not moves:
         return exact
     moved = [torch.zeros(t.shape, dtype=KINDS["float32"], device=t.device) for t in exact]
@@ -192,9 +192,9 @@ def compute(question, problem, tensors):
         stream = torch.Generator(device=problem.where).manual_seed(moves["seed"])
         for _ in range(moves["count"]):
             values = {n: perturbed(t, sign * moves["amplitude"], stream, next(x for x in question["inputs"] if x["name"] == n))
-                      for n, t in inputs_as(DOUBLE, tensors, problem.where).items()}
+                      for n, t in inputs_as(DOUBLE, tensors).items()}
             if problem.precision is not DOUBLE:  # rounded to the declared types first
-                values = inputs_as(problem.precision, {n: t.to(tensors[n].dtype) for n, t in values.items()}, problem.where)
+                values = inputs_as(problem.precision, {n: t.to(tensors[n].dtype) for n, t in values.items()})
             for at, y, p in zip(moved, exact, problem.run({**params, **values}, outputs)):
                 torch.maximum(at, distance(y, p), out=at)
         if not any(turned(at, y, moves["amplitude"]) for at, y in zip(moved, exact)):

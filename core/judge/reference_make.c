@@ -140,7 +140,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .rounded = m->raw[k].truth_type == o->type,
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
 				     .far = round_has_long_tails(m->q->values, m->q->seed),
-				     .stops = !exact && (!round_is_far(m->q->values) || round_is_zero(m->q->values)),
+				     .stops = round_stops(m->q->values),
 				     .pooled = round_is_zero(m->q->values),
 				     .cancels = round_cancels(m->q->values, m->q->seed),
 				     .lost = round_lost(m->q->values, m->q->seed),

@@ -34,7 +34,7 @@ static inline bool round_is_zero(enum plan_values v)
  * numbers of both signs, as products that are made of fewer products add and take away. */
 static inline bool round_cancels(enum plan_values v, uint64_t seed)
 {
-	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_RECTIFIED);
+	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) == PLAN_FORM_RECTIFIED);
 }
 
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
@@ -62,7 +62,13 @@ static inline bool round_is_far(enum plan_values v)
 /* Where the errors of two honest formulas differ most. */
 static inline bool round_has_long_tails(enum plan_values v, uint64_t seed)
 {
-	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && seed % PLAN_FORMS == PLAN_FORM_DECIMAL);
+	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) == PLAN_FORM_DECIMAL);
+}
+
+/* Where iterations that converge to zero may end near it, and the largest element says how near. */
+static inline bool round_stops(enum plan_values v)
+{
+	return !round_is_exact(v) && (!round_is_far(v) || round_is_zero(v));
 }
 
 /* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */

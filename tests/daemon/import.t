@@ -52,7 +52,7 @@ has "$(cat "$T/said")" "1 of 3 workloads is left out: x has no elements where ro
 printf '{"axes": {"rows": 0}, "inputs": {"eps": {"type": "scalar", "value": 1e-5}}}\n' >"$T/none/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/none/definition.json"
 has "$(cat "$T/said")" "x has no elements where rows = 0" "a problem that has only empty workloads is refused in one line"
-need_hlsl 36 "$db"
+need_hlsl 37 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
 timeout 60 "$peakd" draft "$here/scaled_softmax.py" --db "$db" >"$T/said" 2>&1

@@ -12,7 +12,7 @@
 static void *natural(const struct plan_buffer *b, unsigned form)
 {
 	void *v = mem_new(b->bytes, 1);
-	fill_chosen(b, &(struct fill_choice){ .seed = form + PLAN_FORMS, .values = PLAN_NATURAL }, v);
+	fill_chosen(b, &(struct fill_choice){ .seed = plan_natural_seed(0, form, true), .values = PLAN_NATURAL }, v);
 	return v;
 }
 
@@ -91,7 +91,7 @@ static void test_sparse_masks_and_prices(void)
 	flags.closed = true;
 	flags.least = 0;
 	flags.most = 1;
-	float *v = natural(&b, 8);
+	float *v = natural(&b, PLAN_FORM_RECTIFIED);
 	for (int row = 0; row < ROWS; row++) {
 		int zeros = 0;
 		for (int i = 0; i < COLUMNS; i++) {
@@ -106,7 +106,8 @@ static void test_sparse_masks_and_prices(void)
 	for (uint64_t seed = 0; seed < 16; seed++) {
 		int32_t mask[ALL];
 		int missing = 0;
-		fill_chosen(&flags, &(struct fill_choice){ .seed = (2 * seed + 1) * PLAN_FORMS + 9, .values = PLAN_NATURAL }, mask);
+		uint64_t masked = plan_natural_seed(2 * PLAN_FORMS * seed, PLAN_FORM_MASKED, true);
+		fill_chosen(&flags, &(struct fill_choice){ .seed = masked, .values = PLAN_NATURAL }, mask);
 		for (int i = 0; i < ALL; i++) {
 			int row = i / COLUMNS, column = i % COLUMNS;
 			above += column > row && mask[i] != 0;
@@ -120,7 +121,7 @@ static void test_sparse_masks_and_prices(void)
 		char name[] = { (char)('a' + k), 0 };
 		int wholes = 0;
 		b.name = name;
-		v = natural(&b, 10);
+		v = natural(&b, PLAN_FORM_DECIMAL);
 		for (int i = 0; i < ALL; i++) {
 			off += v[i] != (float)(nearbyint(v[i] * 100.0) / 100);
 			wholes += v[i] == floorf(v[i]);
