@@ -96,6 +96,51 @@ __device__ static u64 ordered(double x)
 	return u >> 63 ? ~u : u | 1ull << 63;
 }
 
+/* --- counting ------------------------------------------------------------------------------------------------------------- */
+
+enum { BLOCK = 256, WARP = 32 };
+
+template <typename T> __device__ static T plus(T a, T b) { return a + b; }
+template <typename T> __device__ static T larger(T a, T b) { return a > b ? a : b; }
+template <typename T> __device__ static T smaller(T a, T b) { return a < b ? a : b; }
+
+/* What all threads of a block have, joined, in its first thread. So many atomics on one address as there are threads would take longer
+ * than all else. Every thread of the block must come here. */
+template <typename T, T (*join)(T, T)> __noinline__ __device__ static T of_block(T mine)
+{
+	__shared__ T parts[BLOCK / WARP];
+	for (int d = WARP / 2; d; d /= 2)
+		mine = join(mine, __shfl_down_sync(~0u, mine, d));
+	__syncthreads(); /* the parts of the number before are read */
+	if (threadIdx.x % WARP == 0)
+		parts[threadIdx.x / WARP] = mine;
+	__syncthreads();
+	for (int w = 1; w < BLOCK / WARP; w++)
+		mine = join(mine, parts[w]);
+	return mine;
+}
+
+template <typename T> __device__ static void count(T *total, T mine)
+{
+	mine = of_block<T, plus<T>>(mine);
+	if (threadIdx.x == 0 && mine != 0)
+		atomicAdd(total, mine);
+}
+
+__device__ static void raise(u64 *most, u64 mine)
+{
+	mine = of_block<u64, larger<u64>>(mine);
+	if (threadIdx.x == 0)
+		atomicMax(most, mine);
+}
+
+__device__ static void lower(u64 *least, u64 mine)
+{
+	mine = of_block<u64, smaller<u64>>(mine);
+	if (threadIdx.x == 0)
+		atomicMin(least, mine);
+}
+
 /* --- filling -------------------------------------------------------------------------------------------------------------- */
 
 /* As struct filling in backends/values/fill.c. */
@@ -140,20 +185,50 @@ __noinline__ __device__ static void make(const struct filling &f, const struct s
 	}
 }
 
+/* Whether one uniform value is an element, as of most arrays: it needs no more than its index. */
+__device__ static bool is_uniform(const struct filling &f)
+{
+	enum dtype t = f.first.type;
+	return f.values == PLAN_DECLARED && f.first.fill == PLAN_RANDOM && (t == DTYPE_F32 || t == DTYPE_F16 || t == DTYPE_BF16);
+}
+
+/* What make() makes of them. */
+__device__ static u64 uniform(const struct filling &f, const struct stream &s, u64 i)
+{
+	enum dtype t = f.first.type, type = f.buffer.type;
+	u64 bits = bits_of(t, (double)stream_uniform(&s, i));
+	if (f.amplitude != 0)
+		return bits_of(type, special_moved(&s, PLAN_DECLARED, f.key, f.amplitude, i, value_of(t, bits)));
+	return t == type ? bits : bits_of(type, value_of(t, bits));
+}
+
 /* Writes elements, or counts those that differ. */
 template <typename T> __device__ static u64 put(T *to, const u64 *value, int n, bool compares)
 {
+	struct alignas(SOME * sizeof(T)) together {
+		T v[SOME];
+	} all;
 	u64 wrong = 0;
-	for (int k = 0; k < n; k++)
-		if (compares)
-			wrong += to[k] != (T)value[k];
-		else
-			to[k] = (T)value[k];
+	if (n == SOME && (u64)to % sizeof all == 0 && !compares) {
+		for (int k = 0; k < SOME; k++)
+			all.v[k] = (T)value[k];
+		*(struct together *)to = all;
+	} else if (n == SOME && (u64)to % sizeof all == 0) {
+		all = *(const struct together *)to;
+		for (int k = 0; k < SOME; k++)
+			wrong += all.v[k] != (T)value[k];
+	} else {
+		for (int k = 0; k < n; k++)
+			if (compares)
+				wrong += to[k] != (T)value[k];
+			else
+				to[k] = (T)value[k];
+	}
 	return wrong;
 }
 
-/* Rare kinds of values would take so many registers that few warps fit beside each other. */
-enum { FILL_BLOCKS = 4 };
+/* Of one multiprocessor. With more, rare kinds of values lack registers, and what is kept in memory instead does not fit its cache. */
+enum { FILL_BLOCKS = 3 };
 
 /* All allocated elements: logical ones, and 0xFF between and behind the rows. With `found`, compares in place of writing. */
 extern "C" __global__ void __launch_bounds__(256, FILL_BLOCKS)
@@ -168,7 +243,10 @@ judge_fill(const __grid_constant__ struct filling f, struct found *found)
 		u64 value[SOME], row = at / ld, column = at % ld;
 		int n = all - at < SOME ? (int)(all - at) : SOME;
 		unsigned char *to = (unsigned char *)f.at + at * size;
-		if (row < s.rows && column + n <= columns)
+		if (row < s.rows && column + n <= columns && is_uniform(f))
+			for (int k = 0; k < n; k++)
+				value[k] = uniform(f, s, row * columns + column + k);
+		else if (row < s.rows && column + n <= columns)
 			make(f, s, row * columns + column, n, value);
 		else
 			for (int k = 0; k < n; k++) {
@@ -183,8 +261,8 @@ judge_fill(const __grid_constant__ struct filling f, struct found *found)
 			 : size == 2 ? put((uint16_t *)to, value, n, found)
 				     : put(to, value, n, found);
 	}
-	if (found && wrong)
-		atomicAdd(&found->mismatched, wrong);
+	if (found)
+		count(&found->mismatched, wrong);
 }
 
 /* A sum over memory that changes with each word of it; the candidate, which does not know the key, could not keep it. */
@@ -198,7 +276,7 @@ extern "C" __global__ void judge_sum(u64 at, u64 bytes, u64 key, struct found *f
 		memcpy(&last, word + words, bytes % 8);
 		sum += stream_random(key ^ last, words);
 	}
-	atomicAdd(&f->judged, sum);
+	count(&f->judged, sum);
 }
 
 /* --- truths --------------------------------------------------------------------------------------------------------------- */
@@ -217,12 +295,10 @@ extern "C" __global__ void judge_keep(struct array a, struct truth t, double lim
 		squares += isfinite(y) ? y * y : 0;
 		most = fabs(y) > most && fabs(y) <= limit ? fabs(y) : most;
 	}
-	atomicAdd(&f->squares, squares);
-	atomicMax(&f->most, ordered(most));
-	if (odd)
-		atomicAdd(&f->odd, odd);
-	if (fractions)
-		atomicAdd(&f->fractions, fractions);
+	count(&f->squares, squares);
+	raise(&f->most, ordered(most));
+	count(&f->odd, odd);
+	count(&f->fractions, fractions);
 }
 
 extern "C" __global__ void judge_moved(struct array a, struct truth t)
@@ -282,21 +358,19 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 		}
 	}
 	for (int c = 0; c < BOUND_CAUSES; c++)
-		if (all.causes[c])
-			atomicAdd(&f->causes[c], (u64)all.causes[c]);
-	atomicAdd(&f->judged, (u64)all.judged);
-	atomicAdd(&f->telling, (u64)all.telling);
-	if (all.gross)
-		atomicAdd(&f->gross, (u64)all.gross);
-	atomicMin(&f->first_gross, (u64)all.first_gross);
-	atomicOr(&f->finite, (u64)all.finite);
-	atomicOr(&f->infinite, (u64)all.infinite);
-	atomicMax(&f->low, ordered(all.low));
-	atomicMin(&f->high, ordered(all.high));
-	atomicMax(&f->jump, ordered(all.jump));
-	atomicMax(&f->baseline_ratio, ordered(all.baseline_ratio));
-	atomicAdd(&f->bounds2, all.bounds2);
-	atomicAdd(&f->values2, all.values2);
+		count(&f->causes[c], (u64)all.causes[c]);
+	count(&f->judged, (u64)all.judged);
+	count(&f->telling, (u64)all.telling);
+	count(&f->gross, (u64)all.gross);
+	lower(&f->first_gross, (u64)all.first_gross);
+	raise(&f->finite, (u64)all.finite);
+	raise(&f->infinite, (u64)all.infinite);
+	raise(&f->low, ordered(all.low));
+	lower(&f->high, ordered(all.high));
+	raise(&f->jump, ordered(all.jump));
+	raise(&f->baseline_ratio, ordered(all.baseline_ratio));
+	count(&f->bounds2, all.bounds2);
+	count(&f->values2, all.values2);
 }
 
 /* --- comparing ------------------------------------------------------------------------------------------------------------ */
@@ -339,21 +413,16 @@ extern "C" __global__ void judge_compare(struct array a, struct truth t, u32 poi
 			f->list[slot] = i;
 		atomicAdd(&f->map[i / a.columns % rows * MAP / rows * MAP + i % a.columns * MAP / a.columns], 1u);
 	}
-	atomicAdd(&f->ratios, ratios);
-	atomicAdd(&f->signs, signs);
-	atomicAdd(&f->outward, outward);
-	atomicAdd(&f->judged, judged);
-	atomicMax(&f->worst, worst);
-	if (nan)
-		atomicAdd(&f->nan, nan);
-	if (spread)
-		atomicAdd(&f->spread, spread);
-	if (untouched)
-		atomicAdd(&f->untouched, untouched);
-	if (mismatched) {
-		atomicAdd(&f->mismatched, mismatched);
-		atomicMin(&f->first, first);
-	}
+	count(&f->ratios, ratios);
+	count(&f->signs, signs);
+	count(&f->outward, outward);
+	count(&f->judged, judged);
+	raise(&f->worst, worst);
+	count(&f->nan, nan);
+	count(&f->spread, spread);
+	count(&f->untouched, untouched);
+	count(&f->mismatched, mismatched);
+	lower(&f->first, first);
 }
 
 /* What the compiler is asked for; the others come with it. */

@@ -47,6 +47,13 @@ const char *bound_cause_help(enum bound_cause cause)
 	}
 }
 
+char *bound_weakness(const struct bound_summary *s, const char *name)
+{
+	return mem_fmt("the reference output %s is %s would pass; change the inputs' values", name,
+		       s->tells_zeros ? "constant: a kernel that writes one number"
+				      : "zero throughout, or its bounds contain zero: a kernel that does nothing");
+}
+
 enum dtype bound_wanted_type(enum dtype type)
 {
 	return dtype_is_float(type) && type != DTYPE_F64 ? DTYPE_F32 : type;

@@ -85,6 +85,8 @@ bool bound_is_whole(const struct bound_output *o, double sums, double own);
 void bound_add_absorbed(const struct bound_output *o, const void *large);
 /* Finds among them what an infinity itself decides, which is judged: `with_nan` is the truth with NaN in place of infinities. */
 void bound_add_decided(const struct bound_output *o, const void *with_nan);
+/* Why an output of this name whose reference does not tell is judged by nothing. free() */
+char *bound_weakness(const struct bound_summary *s, const char *name);
 /* The type of right values that the worker compares with: f32 for floats, f64 for f64, integers their own. */
 enum dtype bound_wanted_type(enum dtype type);
 /* Fills n right values, n bounds (f32, f64 beside f64 values; none for integers, which must be equal) and n causes. A bound is

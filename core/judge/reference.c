@@ -17,6 +17,7 @@
 #include "core/judge/oracle.h"
 #include "core/judge/reference_make.h"
 #include "core/judge/truth.h"
+#include "core/workers/kept_trial.h"
 #include "core/workers/resident.h"
 #include "core/workers/variant.h"
 
@@ -42,6 +43,7 @@ struct references {
 	size_t bytes, max_bytes;
 	uint64_t clock;
 	struct truth_memory *truths;
+	struct kept_trials *trials; /* of truths and baselines */
 	struct oracle *oracle;
 };
 
@@ -52,6 +54,7 @@ struct references *references_new(size_t max_bytes)
 	lock_bell_init(&r->bell);
 	r->max_bytes = max_bytes;
 	r->truths = truth_memory_new();
+	r->trials = kept_trials_new();
 	r->oracle = oracle_new();
 	return r;
 }
@@ -90,6 +93,7 @@ void references_free(struct references *refs)
 		entry_free(x);
 	}
 	truth_memory_free(refs->truths);
+	kept_trials_free(refs->trials);
 	oracle_free(refs->oracle);
 	lock_bell_fini(&refs->bell);
 	lock_fini(&refs->lock);
@@ -104,6 +108,11 @@ size_t references_bytes(struct references *refs, size_t *ret_limit)
 	*ret_limit = refs->max_bytes;
 	lock_release(&refs->lock);
 	return bytes;
+}
+
+struct kept_trials *references_trials(struct references *refs)
+{
+	return refs->trials;
 }
 
 struct truth_memory *references_truths(struct references *refs)

@@ -72,7 +72,8 @@ void references_free(struct references *refs);
 size_t references_bytes(struct references *refs, size_t *ret_limit);
 /* Which contexts compute the exact outputs, as it was chosen before (truth.h). Borrowed. */
 struct truth_memory *references_truths(struct references *refs);
-
+/* Runs of truths and baselines that stay prepared. Borrowed. */
+struct kept_trials *references_trials(struct references *refs);
 /* The processes that answer for imported problems (oracle.h). Borrowed. */
 struct oracle *references_oracle(struct references *refs);
 

@@ -14,8 +14,8 @@
 #include "core/judge/oracle.h"
 #include "core/judge/round.h"
 #include "core/judge/truth.h"
+#include "core/workers/kept_trial.h"
 #include "core/workers/resident.h"
-#include "core/workers/trial.h"
 
 enum {
 	PERTURBATIONS = 4,
@@ -253,12 +253,12 @@ static int run_other(struct making *m, struct trial *t, const struct trial_input
 
 static bool turns_over(const struct making *m)
 {
-	bool turns = false;
-	for (size_t k = 0; !m->r->resident && !turns && k < m->r->output_count; k++) {
+	for (size_t k = 0; !m->r->resident && k < m->r->output_count; k++) {
 		struct bound_output o = bound_output_of(m, k);
-		turns = bound_turns(&o);
+		if (bound_turns(&o))
+			return true;
 	}
-	return turns;
+	return false;
 }
 
 static int run_moved(struct making *m, struct trial *t, double amplitude, struct err *e)
@@ -312,34 +312,44 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 	return any && !exact && !round_is_unmoved(m->q->values) ? amplitude : 0;
 }
 
+/* t: of the truth; without a worker where an oracle is asked. */
+static int run_truth_with(struct making *m, struct trial *t, struct err *e)
+{
+	struct trial_input input = input_of(m);
+	m->amplitude = amplitude_of(m, t->variant->plan);
+	int rc = execute(m, t, &input, &m->r->execute_ns, e);
+	if (rc == 0)
+		rc = fetch_truth(m, t, e);
+	if (rc == 0 && m->truth.kind == TRUTH_BASELINE)
+		dictionary_add(&m->r->immediates, t->variant);
+	m->r->by = m->answer.by;
+	m->answer.by = NULL;
+	return rc == 0 && m->amplitude > 0 ? run_perturbed(m, t, e) : rc;
+}
+
+static int take_trial(const struct making *m, const struct context *ctx, const struct params *params, struct kept_trial **ret_kept,
+		      struct err *e)
+{
+	const struct reference_source *j = m->q->j;
+	struct kept_trial_request q = { j->ev, m->q->process, ctx, params, j->facts };
+	return kept_trial_take(references_trials(j->ev->references), &q, ret_kept, e);
+}
+
 static int run_truth(struct making *m, struct err *e)
 {
-	struct variant v = { 0 };
-	struct trial t = { .variant = &v };
-	struct trial_input input = input_of(m);
-	bool asks = truth_is_oracle(&m->truth);
-	int rc = asks ? host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e)
-		      : variant_build(m->q->j->ev, m->truth.ctx, m->truth.params, m->q->j->facts, &v, e);
+	struct kept_trial *kept;
+	if (truth_is_oracle(&m->truth)) {
+		struct variant v = { 0 };
+		int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e);
+		rc = rc < 0 ? rc : run_truth_with(m, &(struct trial){ .variant = &v }, e);
+		variant_fini(&v);
+		return rc;
+	}
+	int rc = take_trial(m, m->truth.ctx, m->truth.params, &kept, e);
 	if (rc < 0)
 		return rc;
-	if (!asks && (rc = trial_begin(&t, m->q->process, &v, e)) < 0)
-		goto out;
-	m->amplitude = amplitude_of(m, v.plan);
-	rc = execute(m, &t, &input, &m->r->execute_ns, e);
-	if (rc == 0)
-		rc = fetch_truth(m, &t, e);
-	if (rc == 0 && m->truth.kind == TRUTH_BASELINE)
-		dictionary_add(&m->r->immediates, &v);
-	if (rc == 0 && asks) {
-		m->r->by = m->answer.by;
-		m->answer.by = NULL;
-	}
-	if (rc == 0 && m->amplitude > 0)
-		rc = run_perturbed(m, &t, e);
-	if (!asks)
-		trial_end(&t);
-out:
-	variant_fini(&v);
+	rc = run_truth_with(m, &kept->trial, e);
+	kept_trial_give(kept, rc == 0);
 	return rc;
 }
 
@@ -492,17 +502,6 @@ static int refuse_values(const struct making *m, struct err *e)
 	return 0;
 }
 
-static char *weakness(const struct making *m, size_t k)
-{
-	const struct reference_output *o = &m->r->outputs[k];
-	const struct bound_summary *s = &m->raw[k].summary;
-	if (o->tells)
-		return NULL;
-	return mem_fmt("the reference output %s is %s would pass; change the inputs' values", o->name,
-		       s->tells_zeros ? "constant: a kernel that writes one number"
-				      : "zero throughout, or its bounds contain zero: a kernel that does nothing");
-}
-
 /* Whether a single yes or no is all that this output says, as whether any element is NaN. */
 static bool is_flag(const struct making *m, size_t k)
 {
@@ -551,7 +550,8 @@ static int judge_reference(struct making *m, struct err *e)
 		m->r->tells |= o->tells;
 	}
 	for (size_t k = 0; rc == 0 && !m->r->tells && m->r->weak == NULL && k < m->r->output_count; k++)
-		m->r->weak = weakness(m, k);
+		if (!m->r->outputs[k].tells)
+			m->r->weak = bound_weakness(&m->raw[k].summary, m->r->outputs[k].name);
 	return rc;
 }
 
@@ -602,23 +602,18 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 
 static int run_baseline(struct making *m, struct err *e)
 {
-	struct variant v;
-	struct trial t;
-	int rc = variant_build(m->q->j->ev, m->q->j->baseline, m->q->params, m->q->j->facts, &v, e);
+	struct kept_trial *kept;
+	int rc = take_trial(m, m->q->j->baseline, m->q->params, &kept, e);
 	if (rc < 0)
 		return rc;
-	rc = trial_begin(&t, m->q->process, &v, e);
-	if (rc == 0) {
-		rc = fetch_baseline(m, &t, e);
-		for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
-			rc = make_bounds(m, &t, k, e);
-		if (rc == 0)
-			rc = compare_kinds(m, &t, e);
-		if (rc == 0)
-			dictionary_add(&m->r->immediates, &v);
-		trial_end(&t);
-	}
-	variant_fini(&v);
+	rc = fetch_baseline(m, &kept->trial, e);
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
+		rc = make_bounds(m, &kept->trial, k, e);
+	if (rc == 0)
+		rc = compare_kinds(m, &kept->trial, e);
+	if (rc == 0)
+		dictionary_add(&m->r->immediates, &kept->variant);
+	kept_trial_give(kept, rc == 0);
 	return rc;
 }
 

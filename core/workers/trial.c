@@ -20,10 +20,15 @@ static bool lives(const struct pool_worker *worker, unsigned generation)
 	return generation == pool_generation(worker) && pool_is_alive(worker);
 }
 
+bool trial_is_alive(const struct trial *t)
+{
+	return t->worker && lives(t->worker, t->generation);
+}
+
 /* -ERR_CRASH when the process that holds the trial is gone. */
 static int check_alive(const struct trial *t, struct err *e)
 {
-	if (lives(t->worker, t->generation))
+	if (trial_is_alive(t))
 		return 0;
 	return err_set(e, ERR_CRASH, "the worker that held this configuration is gone");
 }

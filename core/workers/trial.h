@@ -25,6 +25,8 @@ struct trial {
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
 /* From now on `judge` (borrowed) fills the trial's buffers and compares them, on the device (resident.h). */
 int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e);
+/* Whether its process is still the one that it was prepared in. */
+bool trial_is_alive(const struct trial *t);
 /* Releases it in the worker if that still lives. */
 void trial_end(struct trial *t);
 /* What outputs and scratch hold before an execution: NaN in every float type, so that what is never written shows. */
