@@ -173,7 +173,7 @@ static int share(struct backend_run *run, unsigned buffer, struct wire_share *re
 	if (result != GPU_SUCCESS)
 		return gpu_device_fail(d, result, "sharing a buffer with the judge", e);
 	memcpy(ret_share->handle, handle.bytes, sizeof ret_share->handle);
-	ret_share->offset = s->buffers[buffer] - BACKEND_RED_ZONE - s->blocks[buffer];
+	ret_share->offset = s->buffers[buffer] - s->blocks[buffer];
 	return 0;
 }
 
@@ -183,14 +183,23 @@ static int adopt(struct backend_device *d, const struct plan *plan, const struct
 	struct backend_run *run = MEM_NEW(struct backend_run);
 	struct gpu_set *s = &run->sets[0];
 	gpu_result result = GPU_SUCCESS;
-	*run = (struct backend_run){ .device = d, .plan = plan, .adopted = true, .set_count = 1 };
+	*run = (struct backend_run){ .device = d, .plan = plan, .adopted = shares != NULL, .set_count = shares != NULL };
+	if (shares == NULL) {
+		int rc = gpu_run_add_set(run, e);
+		run->set_count = 1;
+		if (rc < 0)
+			gpu_run_free(run);
+		else
+			*ret_run = run;
+		return rc;
+	}
 	s->blocks = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	s->buffers = MEM_NEW_N(gpu_address, plan->buffer_count + 1);
 	for (size_t i = 0; i < plan->buffer_count && result == GPU_SUCCESS; i++) {
 		struct gpu_handle handle;
 		memcpy(handle.bytes, shares[i].handle, sizeof handle.bytes);
 		result = d->api.share_open(&s->blocks[i], handle, GPU_SHARE_LAZY_PEER);
-		s->buffers[i] = s->blocks[i] + shares[i].offset + BACKEND_RED_ZONE;
+		s->buffers[i] = s->blocks[i] + shares[i].offset;
 	}
 	if (result != GPU_SUCCESS) {
 		gpu_run_free(run);

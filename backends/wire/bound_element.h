@@ -392,8 +392,8 @@ BOUND_INLINE void bound_element(const struct bound_limits *l, const float *error
 		bound_set(x, INFINITY, BOUND_UNLIKE);
 	else if (!isfinite(x->y) || fabs(x->y) > l->shape.most)
 		bound_special(l, x);
-	else if (isinf(x->moved) || (l->has_baseline && !isfinite(x->baseline)))
-		bound_set(x, INFINITY, BOUND_UNLIKE);
+	else if (isinf(x->moved) || !isfinite(x->kappa) || (l->has_baseline && !isfinite(x->baseline)))
+		bound_set(x, INFINITY, BOUND_UNLIKE); /* a sensitivity beyond all floats times nothing would be NaN */
 	else
 		bound_finite(l, l->has_baseline ? (double)errors[bound_bin(l, x->y, x->moved)] : 0, x);
 }

@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 30, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 31, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -48,7 +48,7 @@ enum wire_type {
 	WIRE_SHARE,     /* struct wire_release ↔ struct wire_shared: a run's buffers, for the judge's process */
 	WIRE_KERNELS,   /* struct wire_kernels ↔ empty: the judge's own kernels, once per process */
 	WIRE_SOURCE,    /* struct wire_name, a backend ↔ struct wire_name, the source of the judge's kernels; "": it has none */
-	WIRE_ADOPT,     /* struct wire_adopt ↔ struct wire_prepared: a run of another process, whose buffers are shared */
+	WIRE_ADOPT,     /* struct wire_adopt ↔ struct wire_prepared: a run on shared buffers, or one that is not launched */
 	WIRE_TRUTH,     /* struct wire_truth ↔ struct wire_truth_found */
 	WIRE_SPLIT,     /* struct wire_release ↔ struct wire_split */
 	WIRE_COUNTERS,  /* struct wire_release ↔ struct wire_counters */
@@ -228,11 +228,11 @@ struct wire_compared {
 enum { WIRE_HANDLE = 64 }; /* bytes: CUipcMemHandle */
 struct wire_share {
 	uint8_t handle[WIRE_HANDLE];
-	uint64_t offset;       /* of the first red zone in the allocation */
+	uint64_t offset;       /* of the first element in the allocation */
 };
 struct wire_shared { struct wire_share *at; size_t count; }; /* one for each buffer of the plan */
 struct wire_kernels { const uint8_t *binary; size_t binary_len; };
-struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; };
+struct wire_adopt { struct wire_share *at; size_t count; struct plan *plan; }; /* count: of the plan's buffers, or 0: own memory */
 
 /* Truths stay in the judge's process, under a hash. They are made in steps, each after an execution of `run`. */
 enum wire_truth_step {

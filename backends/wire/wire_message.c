@@ -187,7 +187,7 @@ const struct wire_table wire_kernels_table = WIRE_TABLE("kernels", wire_kernels,
 static int check_adopt(const void *message, struct err *e)
 {
 	const struct wire_adopt *m = message;
-	if (m->plan && m->count == m->plan->buffer_count)
+	if (m->plan && (m->count == m->plan->buffer_count || m->count == 0))
 		return 0;
 	return err_set(e, ERR_NETWORK, "the adopt message has %zu shares, which is not the number of the plan's buffers", m->count);
 }

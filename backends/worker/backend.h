@@ -34,7 +34,8 @@ struct backend_resident {
 	int (*load)(struct backend_device *device, const void *binary, size_t len, struct err *e);
 	/* Names the allocation that holds a buffer, for another process. */
 	int (*share)(struct backend_run *run, unsigned buffer, struct wire_share *ret_share, struct err *e);
-	/* A run whose buffers are another process's: it can be written, read, filled and compared, and released. */
+	/* A run whose buffers are another process's, or (shares is NULL) memory of its own that nothing is launched on: it can be
+	 * written, read, filled, shared and compared, and released. */
 	int (*adopt)(struct backend_device *device, const struct plan *plan, const struct wire_share *shares,
 		     struct backend_run **ret_run, struct err *e);
 	/* The buffer's values as backends/values/fill.h makes them, and whether it still holds them. */

@@ -542,13 +542,13 @@ static int serve_kernels(struct runs *all, struct run *r, void *request, void *a
 	return all->backend->resident->load(all->device, m->binary, m->binary_len, e);
 }
 
-/* As serve_prepare, but the buffers are there already. */
+/* As serve_prepare, but without a binary; the buffers are there already, or another process works on them. */
 static int serve_adopt(struct runs *all, struct run *r, void *request, void *answer, struct err *e)
 {
 	struct wire_adopt *m = request;
 	if ((r = new_run(all, &m->plan, e)) == NULL)
 		return -(int)e->code;
-	int rc = all->backend->resident->adopt(all->device, r->plan, m->at, &r->on_device, e);
+	int rc = all->backend->resident->adopt(all->device, r->plan, m->count ? m->at : NULL, &r->on_device, e);
 	*(struct wire_prepared *)answer = (struct wire_prepared){ .run = r->number };
 	if (rc < 0)
 		run_free(all, r);

@@ -220,19 +220,29 @@ static enum dtype type_of(const struct oracle_question *q, const struct plan_buf
 	return q->in_double && dtype_is_float(b->type) ? DTYPE_F64 : b->type;
 }
 
-/* Declared types hold all values but perturbed ones. */
+/* Declared types hold all values but perturbed ones. Those on the device are as the plan says. */
 static enum dtype input_type_of(const struct oracle_question *q, const struct plan_buffer *b)
 {
 	return q->input->perturbation ? type_of(q, b) : b->type;
 }
 
-static json_t *array_of(enum dtype type, const struct plan_buffer *b)
+/* at: where it is on the device; NULL: it is sent. */
+static json_t *array_of(enum dtype type, const struct plan_buffer *b, const struct wire_share *at)
 {
+	enum dtype declared = at && dtype_is_float(b->rounded) ? b->rounded : b->type;
 	json_t *shape = json_array();
 	for (unsigned d = 0; d < b->rank; d++)
 		json_array_append_new(shape, json_integer(b->dims[d]));
 	json_t *array = json_pack("{s:s, s:s, s:s, s:o}", "name", b->name, "type", dtype_name(type), "declared",
-				  dtype_name(b->type), "shape", shape);
+				  dtype_name(declared), "shape", shape);
+	if (at) {
+		struct buf hex = BUF_INIT;
+		for (size_t i = 0; i < sizeof at->handle; i++)
+			buf_addf(&hex, "%02x", at->handle[i]);
+		json_object_set_new(array, "at",
+				    json_pack("{s:s, s:I}", "handle", buf_text(&hex), "offset", (json_int_t)at->offset));
+		buf_fini(&hex);
+	}
 	if (b->closed)
 		json_object_set_new(array, "closed", json_pack("[f, f]", fmax(b->least, -DBL_MAX), fmin(b->most, DBL_MAX)));
 	return array;
@@ -257,10 +267,11 @@ static char *question_line(const struct oracle_question *q, const char *ask, jso
 	json_t *inputs = json_array(), *outputs = json_array(), *params = json_object();
 	for (size_t i = 0; i < q->plan->buffer_count; i++) {
 		const struct plan_buffer *b = &q->plan->buffers[i];
+		const struct wire_share *at = q->shared ? &q->shared->at[i] : NULL;
 		if (plan_is_input(b))
-			json_array_append_new(inputs, array_of(input_type_of(q, b), b));
+			json_array_append_new(inputs, array_of(input_type_of(q, b), b, at));
 		if (plan_is_output(b))
-			json_array_append_new(outputs, array_of(type_of(q, b), b));
+			json_array_append_new(outputs, array_of(type_of(q, b), b, at));
 	}
 	for (size_t i = 0; i < q->params->count; i++) {
 		const struct param *p = &q->params->at[i];
@@ -274,6 +285,8 @@ static char *question_line(const struct oracle_question *q, const char *ask, jso
 		json_object_set_new(all, "moves",
 				    json_pack("{s:i, s:f, s:I}", "count", (int)q->moves, "amplitude", q->amplitude, "seed",
 					      (json_int_t)(q->input->seed & INT64_MAX)));
+	if (q->shared)
+		json_object_set_new(all, "device", json_string(q->device));
 	json_object_update(all, take_more);
 	char *text = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	char *line = mem_fmt("%s\n", text);
@@ -348,7 +361,7 @@ static int receive_outputs(const struct oracle_question *q, const struct transfe
 				.type = type_of(q, b), .declared = b->type, .elements = plan_buffer_logical(b)
 			};
 	}
-	for (size_t k = 0; rc == 0 && k < io_answer->count; k++) {
+	for (size_t k = 0; rc == 0 && !q->shared && k < io_answer->count; k++) {
 		struct oracle_output *o = &io_answer->outputs[k];
 		o->bytes = mem_new(o->elements + 1, dtype_size(o->type));
 		rc = move_bytes(t, false, o->bytes, o->elements * dtype_size(o->type), e);
@@ -365,6 +378,7 @@ static int receive_outputs(const struct oracle_question *q, const struct transfe
 	}
 	if (rc == 0)
 		io_answer->by = mem_str(by ? by : "an oracle");
+	io_answer->on_gpu = json_is_true(json_object_get(line, "on_gpu"));
 	json_decref(line);
 	return rc;
 }
@@ -381,7 +395,7 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 	struct transfer t = { &r, clock_now() + ANSWER_NS, q->cancel };
 	char *line = question_line(q, "reference", NULL), *said = NULL;
 	rc = move_bytes(&t, true, line, strlen(line), e);
-	if (rc == 0)
+	if (rc == 0 && !q->shared)
 		rc = send_inputs(q, &t, e);
 	/* A process that could not even start says why on stderr. */
 	if (rc == 0)
@@ -401,6 +415,68 @@ int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_
 	else
 		*ret_answer = answer;
 	return rc;
+}
+
+/* --- on the device ------------------------------------------------------------------------------------------------------ */
+
+/* The judge's process owns and fills the arrays, and the oracle's opens them by their handles: nothing passes through pipes and the
+ * daemon's memory, which takes most of a second for 100 MB. */
+
+/* Inputs and outputs without padding, in double or as declared. Of the plan's operations only the buffers matter: nothing is
+ * launched. */
+static struct plan *arrays_of(const struct plan *plan, bool in_double)
+{
+	struct plan *own = plan_new();
+	struct plan_op op = { .kind = PLAN_OP_LAUNCH };
+	for (size_t i = 0; i < plan->buffer_count; i++) {
+		struct plan_buffer b = plan->buffers[i];
+		if (!plan_is_input(&b) && !plan_is_output(&b))
+			continue;
+		b.name = mem_str(b.name);
+		b.rounded = b.type;
+		b.type = in_double && dtype_is_float(b.type) ? DTYPE_F64 : b.type;
+		b.ld = b.dims[b.rank - 1];
+		b.bytes = plan_buffer_logical(&b) * dtype_size(b.type);
+		*MEM_PUSH(own->buffers, own->buffer_count) = b;
+	}
+	op.launch = (struct plan_launch){
+		.kernel = mem_str("oracle"), .grid = { 1, 1, 1 }, .block = { 1, 1, 1 }, .cluster = { 1, 1, 1 }
+	};
+	*MEM_PUSH(own->ops, own->op_count) = op;
+	return own;
+}
+
+int oracle_run_begin(struct oracle_run *r, struct pool_worker *judge, const struct oracle_question *q, struct err *e)
+{
+	*r = (struct oracle_run){
+		.variant = { .params = params_copy(q->params), .plan = arrays_of(q->plan, q->in_double) },
+	};
+	int rc = trial_allocate(&r->trial, judge, &r->variant, e);
+	if (rc == 0)
+		rc = trial_share(&r->trial, &r->shared, e);
+	if (rc < 0)
+		oracle_run_end(r);
+	return rc;
+}
+
+int oracle_run_execute(struct oracle *o, struct oracle_run *r, const struct oracle_question *q, struct oracle_answer *ret_answer,
+		       struct err *e)
+{
+	struct oracle_question there = *q;
+	struct trial_input set_up = *q->input;
+	set_up.keep |= WIRE_RESIDENT | WIRE_SET_UP;
+	there.plan = r->variant.plan;
+	there.shared = &r->shared;
+	int rc = trial_execute(&r->trial, &set_up, EVAL_COMPARE_NS, NULL, e);
+	return rc < 0 ? rc : oracle_ask(o, &there, ret_answer, e);
+}
+
+void oracle_run_end(struct oracle_run *r)
+{
+	trial_end(&r->trial);
+	wire_shared_fini(&r->shared);
+	variant_fini(&r->variant);
+	*r = (struct oracle_run){ .trial = { .worker = NULL } };
 }
 
 /* --- timing ----------------------------------------------------------------------------------------------------------------- */

@@ -24,6 +24,8 @@ struct oracle_question {
 	unsigned moves;                  /* also from inputs that are perturbed so often, by `amplitude` of each value */
 	double amplitude;
 	const struct cancel *cancel;
+	const struct wire_shared *shared; /* where the arrays of the plan's buffers are on `device`; NULL: they are sent */
+	const char *device;               /* "cuda:0"; of `shared` */
 };
 
 struct oracle_output {
@@ -37,13 +39,28 @@ struct oracle_output {
 struct oracle_answer {
 	struct oracle_output *outputs; /* in the plan's order */
 	size_t count;
-	char *by; /* what computed it: "torch 1.13.1 on the CPU, in double"; owned */
+	char *by;      /* what computed it: "torch 1.13.1 on the CPU, in double"; owned */
+	bool on_gpu; /* which was a CUDA device that the process chose itself */
 };
 
 /* -ERR_INTERNAL with the Python error in one line, -ERR_TIMEOUT, -ERR_CRASH, -ERR_UNSUPPORTED where Python or torch is missing,
  * with what to install; -ERR_CANCELLED. */
 int oracle_ask(struct oracle *o, const struct oracle_question *q, struct oracle_answer *ret_answer, struct err *e);
 void oracle_answer_fini(struct oracle_answer *a);
+
+/* The arrays of a question's plan in the memory of the judge's process, where candidates are compared with them. */
+struct oracle_run {
+	struct variant variant; /* a plan of arrays alone */
+	struct trial trial;
+	struct wire_shared shared;
+};
+/* judge: a CUDA device's process of references, the caller's meanwhile; the judge's kernels are loaded. Of the question its plan,
+ * parameters and types count. */
+int oracle_run_begin(struct oracle_run *ret_run, struct pool_worker *judge, const struct oracle_question *q, struct err *e);
+/* Fills the inputs and has the outputs computed, which stay there: the answer has no bytes. Errors as oracle_ask. */
+int oracle_run_execute(struct oracle *o, struct oracle_run *r, const struct oracle_question *q, struct oracle_answer *ret_answer,
+		       struct err *e);
+void oracle_run_end(struct oracle_run *r);
 
 /* The problem's own module with one set of inputs, in a process of its own, to be timed beside a kernel; one thread uses it. */
 struct oracle_timer;

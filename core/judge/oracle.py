@@ -103,6 +103,38 @@ def read_inputs(question):
     return tensors
 
 
+class Handle(ctypes.Structure):
+    """CUipcMemHandle."""
+    _fields_ = [("bytes", ctypes.c_char * 64)]
+
+
+class Shared:
+    """Arrays on the GPU in the memory of the judge's process, as tensors, until close()."""
+
+    def __init__(self, device):
+        torch.cuda.set_device(device)
+        torch.zeros(1, device=device)  # makes the device's context this thread's
+        self.device, self.driver, self.opened = device, ctypes.CDLL("libcuda.so.1"), []
+
+    def tensor(self, x):
+        at, kind = ctypes.c_uint64(), kind_of(x["type"])
+        handle = Handle.from_buffer_copy(bytes.fromhex(x["at"]["handle"]))
+        status = self.driver.cuIpcOpenMemHandle_v2(ctypes.byref(at), handle, 1)
+        if status:
+            raise Refused(f"CUDA error {status} while it opened {x['name']} in the judge's memory")
+        self.opened.append(at)
+
+        class Place:
+            __cuda_array_interface__ = {"shape": (size_of(x["shape"]) * torch.empty(0, dtype=kind).element_size(),), "typestr": "|u1", "version": 2,
+                                        "data": (at.value + x["at"]["offset"], False)}
+        return torch.as_tensor(Place(), device=self.device).view(kind).reshape(x["shape"])
+
+    def close(self):
+        torch.cuda.synchronize()
+        for at in self.opened:
+            self.driver.cuIpcCloseMemHandle(at)
+
+
 class Problem:
     """One source under one precision on one device; modules are built once, on the CPU, so that their random numbers are the
     same."""
@@ -165,7 +197,7 @@ def devices():
 def attempt(question, problems, double, act):
     """What act(problem) returns, for the first device and precision under which the code runs."""
     last = None
-    for where in problems["devices"]:
+    for where in [question["device"]] if "device" in question else problems["devices"]:
         for precision in (DOUBLE,) if double else (AS_IS, SINGLE):
             try:
                 key = (question["source"], id(precision), where)
@@ -238,15 +270,41 @@ def keep_pages():
             mallopt(option, value)
 
 
+def name_of(problem):
+    device = "the CPU" if problem.where == "cpu" else torch.cuda.get_device_name(problem.where)
+    how = {DOUBLE: "in double", SINGLE: "in float", AS_IS: "in the types that it names"}[problem.precision]
+    return f"torch {torch.__version__} on {device}, {how}"
+
+
+def answer_there(question, problems):
+    """Inputs and outputs are on the device."""
+    shared = Shared(question["device"])
+
+    def act(problem):
+        outputs = [shared.tensor(x) for x in question["outputs"]]
+        values = inputs_as(problem.precision, {x["name"]: shared.tensor(x) for x in question["inputs"]})
+        for to, y in zip(outputs, problem.run({**question["params"], **values}, question["outputs"])):
+            to.copy_(y.reshape(to.shape))
+        return problem
+
+    try:
+        problem = attempt(question, problems, question["double"], act)
+    finally:
+        shared.close()
+    WIRE_OUT.write(json.dumps({"by": name_of(problem)}).encode() + b"\n")
+    WIRE_OUT.flush()
+
+
 def answer(question, problems):
-    tensors = read_inputs(question)
+    tensors = {} if "device" in question else read_inputs(question)
     if not problems:
         keep_pages()
         problems["devices"] = devices()
+    if "device" in question:
+        answer_there(question, problems)
+        return
     answers, problem = attempt(question, problems, question["double"], lambda p: (compute(question, p, tensors), p))
-    device = "the CPU" if problem.where == "cpu" else torch.cuda.get_device_name(problem.where)
-    how = {DOUBLE: "in double", SINGLE: "in float", AS_IS: "in the types that it names"}[problem.precision]
-    head = {"by": f"torch {torch.__version__} on {device}, {how}", "plain": False}
+    head = {"by": name_of(problem), "plain": False, "on_gpu": problem.where == "cuda"}
     if question.get("plain"):
         question = {**question, "moves": None, "outputs": [{**x, "type": x["declared"]} for x in question["outputs"]]}
         try:

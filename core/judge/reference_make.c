@@ -9,54 +9,20 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/context/host.h"
-#include "core/judge/bound.h"
 #include "core/judge/dictionary.h"
-#include "core/judge/oracle.h"
 #include "core/judge/round.h"
-#include "core/judge/truth.h"
 #include "core/workers/kept_trial.h"
 #include "core/workers/resident.h"
 
 enum {
 	PERTURBATIONS = 4,
 	UNMOVED_MOST = 4, /* elements that may be off where nothing is perturbed */
-	STEPS_ROUNDED = 8, /* roundings of Python code that a kernel may share, where the code errs by as much */
-	GROSS_RARE = 8192 /* of so many elements the baseline may be off in one */
+	STEPS_ROUNDED = 8 /* roundings of Python code that a kernel may share, where the code errs by as much */
 };
 /* Amplitudes: what bounds grant, so that decisions that rounding turns over are seen; of floats far more than their rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
 #define AMPLITUDE_PLAIN 0x1p-12
 #define INTEGERS_NS (10 * CLOCK_S) /* integers without a range may be the lengths of loops */
-
-/* One output while it is made. */
-struct raw {
-	uint8_t *answer; /* holds the truth's bytes; owned */
-	const uint8_t *truth;
-	enum dtype truth_type;
-	uint8_t *baseline_answer;
-	const uint8_t *baseline; /* NULL: the baseline is the truth */
-	float *moved;
-	struct bound_limits limits; /* resident */
-	double most;                /* resident: the largest finite |y*| */
-	uint64_t fractions;         /* resident: elements of y* that are no integers */
-	struct bound_summary summary;
-};
-
-struct making {
-	const struct reference_making *q;
-	const struct spec *spec;
-	struct truth truth;
-	struct reference *r;
-	struct raw *raw; /* one an output */
-	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: that of the arrays */
-	double stored;   /* of arrays that the baseline stores and reads again, or of what Python code rounds between its steps */
-	bool nan;        /* inputs take NaN */
-	bool likely;     /* only probabilities have such values: they are never far from 1 together */
-	double amplitude;
-	unsigned perturbations;
-	int64_t timeout;
-	struct oracle_answer answer; /* the oracle's to the last execution */
-};
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
 
@@ -76,7 +42,7 @@ static struct trial_input input_of(const struct making *m)
 static bool oracle_moves(const struct making *m)
 {
 	enum plan_values v = m->q->values;
-	return truth_is_oracle(&m->truth) && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
+	return truth_is_oracle(&m->truth) && !m->there && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
 }
 
 /* Whether the baseline's own errors count, and its copies: on declared values, and where Python code rounds to halves. */
@@ -85,25 +51,38 @@ static bool has_baseline(const struct making *m)
 	return !m->q->quick || m->q->values == PLAN_DECLARED || (m->truth.kind == TRUTH_ORACLE_DOUBLE && m->stored > 0x1p-16);
 }
 
-/* One execution of what computes right outputs: a trial, or for the oracle (`t` has no worker) a question. An oracle in double has
- * itself in the types that its code names beside it, in place of a baseline: where those overflow, candidates may. */
+static int ask(struct making *m, const struct oracle_question *q, struct err *e)
+{
+	struct oracle *oracle = references_oracle(m->q->j->ev->references);
+	oracle_answer_fini(&m->answer);
+	return m->there ? oracle_run_execute(oracle, m->there, q, &m->answer, e) : oracle_ask(oracle, q, &m->answer, e);
+}
+
+/* plan: of the inputs. An oracle in double has itself in the types that its code names beside it, in place of a baseline: where
+ * those overflow, candidates may. */
+static struct oracle_question question_of(const struct making *m, const struct plan *plan, const struct trial_input *input)
+{
+	bool first = m->r->output_count == 0 && !m->there;
+	return (struct oracle_question){ .ctx = m->q->j->baseline,
+					 .plan = plan,
+					 .params = m->q->params,
+					 .input = input,
+					 .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
+					 .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m),
+					 .moves = first && m->amplitude > 0 && oracle_moves(m) ? m->perturbations : 0,
+					 .amplitude = m->amplitude,
+					 .cancel = m->q->j->ev->cancel,
+					 .device = m->q->j->facts->id };
+}
+
+/* One execution of what computes right outputs: a trial, or a question to the oracle. */
 static int execute(struct making *m, struct trial *t, const struct trial_input *input, uint64_t *ret_ns, struct err *e)
 {
 	int64_t start = clock_now();
-	if (t->worker)
+	if (!truth_is_oracle(&m->truth))
 		return trial_execute(t, input, m->timeout, ret_ns, e);
-	bool first = m->r->output_count == 0;
-	struct oracle_question q = { .ctx = m->q->j->baseline,
-				     .plan = t->variant->plan,
-				     .params = m->q->params,
-				     .input = input,
-				     .in_double = m->truth.kind == TRUTH_ORACLE_DOUBLE,
-				     .plain = first && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m),
-				     .moves = first && m->amplitude > 0 && oracle_moves(m) ? m->perturbations : 0,
-				     .amplitude = m->amplitude,
-				     .cancel = m->q->j->ev->cancel };
-	oracle_answer_fini(&m->answer);
-	int rc = oracle_ask(references_oracle(m->q->j->ev->references), &q, &m->answer, e);
+	struct oracle_question q = question_of(m, t->variant->plan, input);
+	int rc = ask(m, &q, e);
 	if (ret_ns)
 		*ret_ns = (uint64_t)(clock_now() - start);
 	return rc;
@@ -125,7 +104,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 	const struct reference_output *o = &m->r->outputs[k];
 	int64_t last = o->dims[o->rank - 1];
 	/* Rows of other values than the declared ones may alternate, which are no fields. On the host the values tell fields. */
-	unsigned fields = m->q->values != PLAN_DECLARED ? round_fields(m->q->values, m->q->seed)
+	unsigned fields = m->q->values != PLAN_DECLARED                           ? round_fields(m->q->values, m->q->seed)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
 	bool exact = round_is_exact(m->q->values);
@@ -181,12 +160,12 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 {
 	size_t n = variant_output_count(t->variant);
 	m->r->outputs = MEM_NEW_N(struct reference_output, n + 1);
-	m->raw = MEM_NEW_N(struct raw, n + 1);
+	m->raw = MEM_NEW_N(struct making_raw, n + 1);
 	for (size_t k = 0; k < n; k++) {
 		const struct plan_buffer *b = variant_output(t->variant, k);
 		const struct spec_array *a = spec_array(m->spec, b->name);
 		struct reference_output *o = &m->r->outputs[m->r->output_count];
-		struct raw *raw = &m->raw[m->r->output_count++];
+		struct making_raw *raw = &m->raw[m->r->output_count++];
 		*o = (struct reference_output){ .name = mem_str(b->name),
 						.type = a ? a->type : b->type,
 						.rank = b->rank,
@@ -208,9 +187,9 @@ static int fetch_truth(struct making *m, struct trial *t, struct err *e)
 	return 0;
 }
 
-static struct bound_output bound_output_of(const struct making *m, size_t k)
+struct bound_output reference_make_output(const struct making *m, size_t k)
 {
-	const struct raw *raw = &m->raw[k];
+	const struct making_raw *raw = &m->raw[k];
 	return (struct bound_output){ .type = m->r->outputs[k].type,
 				      .n = m->r->outputs[k].elements,
 				      .truth_type = raw->truth_type,
@@ -233,7 +212,7 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 			break;
 		if (m->r->resident)
 			continue;
-		struct bound_output o = bound_output_of(m, k);
+		struct bound_output o = reference_make_output(m, k);
 		if (which == WIRE_TRUTH_ABSORBED)
 			bound_add_absorbed(&o, bytes);
 		else if (which == WIRE_TRUTH_DECIDED)
@@ -254,7 +233,7 @@ static int run_other(struct making *m, struct trial *t, const struct trial_input
 static bool turns_over(const struct making *m)
 {
 	for (size_t k = 0; !m->r->resident && k < m->r->output_count; k++) {
-		struct bound_output o = bound_output_of(m, k);
+		struct bound_output o = reference_make_output(m, k);
 		if (bound_turns(&o))
 			return true;
 	}
@@ -312,11 +291,11 @@ static double amplitude_of(const struct making *m, const struct plan *plan)
 	return any && !exact && !round_is_unmoved(m->q->values) ? amplitude : 0;
 }
 
-/* t: of the truth; without a worker where an oracle is asked. */
-static int run_truth_with(struct making *m, struct trial *t, struct err *e)
+/* t: of the truth; without a worker where an oracle is asked. plan: of its inputs, in the types that they are perturbed for. */
+static int run_truth_with(struct making *m, struct trial *t, const struct plan *plan, struct err *e)
 {
 	struct trial_input input = input_of(m);
-	m->amplitude = amplitude_of(m, t->variant->plan);
+	m->amplitude = amplitude_of(m, plan);
 	int rc = execute(m, t, &input, &m->r->execute_ns, e);
 	if (rc == 0)
 		rc = fetch_truth(m, t, e);
@@ -335,42 +314,59 @@ static int take_trial(const struct making *m, const struct context *ctx, const s
 	return kept_trial_take(references_trials(j->ev->references), &q, ret_kept, e);
 }
 
+/* Its arrays stay on the device. */
+static int run_oracle_there(struct making *m, const struct plan *plan, struct err *e)
+{
+	struct trial_input input = input_of(m);
+	struct oracle_question q = question_of(m, plan, &input);
+	struct oracle_run run;
+	int rc = oracle_run_begin(&run, m->q->process, &q, e);
+	m->there = &run;
+	if (rc == 0)
+		rc = run_truth_with(m, &run.trial, plan, e);
+	oracle_run_end(&run);
+	m->there = NULL;
+	return rc;
+}
+
+/* What does not fit on the device beside everything else, the oracle computes with arrays that travel. */
+static int run_oracle(struct making *m, struct err *e)
+{
+	struct variant v = { 0 };
+	int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e);
+	bool there = rc == 0 && m->r->resident;
+	if (there)
+		rc = run_oracle_there(m, v.plan, e);
+	if (there && m->r->output_count == 0 && (rc == -ERR_INTERNAL || rc == -ERR_BUSY)) {
+		*e = (struct err)ERR_INIT;
+		rc = 0;
+		m->r->resident = there = false;
+	}
+	if (rc == 0 && !there)
+		rc = run_truth_with(m, &(struct trial){ .variant = &v }, v.plan, e);
+	variant_fini(&v);
+	return rc;
+}
+
 static int run_truth(struct making *m, struct err *e)
 {
 	struct kept_trial *kept;
-	if (truth_is_oracle(&m->truth)) {
-		struct variant v = { 0 };
-		int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e);
-		rc = rc < 0 ? rc : run_truth_with(m, &(struct trial){ .variant = &v }, e);
-		variant_fini(&v);
-		return rc;
-	}
+	if (truth_is_oracle(&m->truth))
+		return run_oracle(m, e);
 	int rc = take_trial(m, m->truth.ctx, m->truth.params, &kept, e);
 	if (rc < 0)
 		return rc;
-	rc = run_truth_with(m, &kept->trial, e);
+	rc = run_truth_with(m, &kept->trial, kept->variant.plan, e);
 	kept_trial_give(kept, rc == 0);
 	return rc;
 }
 
 /* --- bounds ----------------------------------------------------------------------------------------------------------------- */
 
-/* Integers that every permitted sum holds exactly, in truth and baseline alike. */
-static bool is_exact(const struct making *m, size_t k)
-{
-	const struct raw *raw = &m->raw[k];
-	const struct reference_output *o = &m->r->outputs[k];
-	double sums = truth_roundoff(&m->truth, m->spec, o->type), own = dtype_roundoff(o->type);
-	if (m->r->resident)
-		return raw->fractions == 0 && raw->most * sums <= 1 && raw->summary.baseline_ratio <= 1;
-	struct bound_output whole = bound_output_of(m, k);
-	return bound_is_whole(&whole, sums, own);
-}
-
 static void bound_on_host(struct making *m, size_t k)
 {
 	struct reference_output *o = &m->r->outputs[k];
-	struct bound_output source = bound_output_of(m, k);
+	struct bound_output source = reference_make_output(m, k);
 	struct bound_rules rules = rules_of(m, k);
 	size_t values = o->elements * dtype_size(o->wanted_type);
 	o->wanted_len = values + (dtype_is_float(o->type) && !rules.none ? o->elements * wire_bound_size(o->wanted_type) : 0);
@@ -383,7 +379,7 @@ static void bound_on_host(struct making *m, size_t k)
 /* t: the baseline's run; NULL: the baseline is the truth. */
 static int bound_on_device(struct making *m, const struct trial *t, size_t k, struct err *e)
 {
-	struct raw *raw = &m->raw[k];
+	struct making_raw *raw = &m->raw[k];
 	struct bound_rules rules = rules_of(m, k);
 	struct wire_truth_found found;
 	raw->limits = bound_limits_of(m->r->outputs[k].type, &rules, m->amplitude > 0 ? m->amplitude : 1, t != NULL);
@@ -428,133 +424,6 @@ static int make_bounds(struct making *m, const struct trial *t, size_t k, struct
 	return 0;
 }
 
-/* --- what cannot judge ------------------------------------------------------------------------------------------------------ */
-
-/* Which reason hides most elements, and what helps. */
-static int cannot_judge(const struct making *m, size_t k, struct err *e)
-{
-	const struct reference_output *o = &m->r->outputs[k];
-	const struct bound_summary *s = &m->raw[k].summary;
-	enum bound_cause most = BOUND_WIDE;
-	/* Where the baseline itself overflows, its other elements still say something. */
-	uint64_t excused = s->causes[BOUND_ABSORBED] + (m->q->values == PLAN_EXTREME ? s->causes[BOUND_UNLIKE] : 0);
-	/* On its own values the baseline answers for itself; on others nobody must be more exact than it is. */
-	if (reference_is_close(o) && s->capped && s->baseline_ratio > 1 && m->q->values != PLAN_DECLARED)
-		return err_set(e, ERR_INTERNAL, "cannot judge %s: the baseline's own error is %.3g times its bound; %s", o->name,
-			       s->baseline_ratio, bound_cause_help(BOUND_POOR));
-	/* Where rounding takes 5 % from elements of the baseline, another order of operations may take all of others. */
-	if (reference_is_close(o) && m->q->values == PLAN_WIDE && s->gross > o->elements / GROSS_RARE)
-		return err_set(e, ERR_INTERNAL, "cannot judge %s: rounding alone decides what the baseline gives there; %s",
-			       o->name, bound_cause_help(BOUND_UNLIKE));
-	if (!reference_is_close(o) || bound_is_enough((double)s->judged, (double)excused, (double)o->elements))
-		return 0;
-	for (enum bound_cause c = BOUND_WIDE; c < BOUND_CAUSES; c++)
-		if (s->causes[c] > s->causes[most])
-			most = c;
-	return err_set(e, ERR_INTERNAL, "cannot judge %s: %llu of %llu elements have no bound, since %s; %s", o->name,
-		       (unsigned long long)(o->elements - s->judged), (unsigned long long)o->elements, bound_cause_text(most),
-		       bound_cause_help(most));
-}
-
-/* A baseline that is far from its reference block. What rounding turns over may be off in a few elements. */
-static int refuse_gross(const struct making *m, size_t k, struct err *e)
-{
-	const struct reference_output *o = &m->r->outputs[k];
-	const struct bound_summary *s = &m->raw[k].summary;
-	bool has_block = m->truth.kind == TRUTH_BLOCK_LIFTED || m->truth.kind == TRUTH_BLOCK;
-	uint64_t jumps = s->causes[BOUND_WIDE];
-	if (!has_block || !reference_is_close(o) || s->gross <= (jumps ? 4 * jumps + 4 : 0))
-		return 0;
-	if (m->r->resident)
-		return err_set(e, ERR_INTERNAL,
-			       "the baseline differs from its reference block in %s by more than 5 %% in %llu elements; one of the "
-			       "two is wrong",
-			       o->name, (unsigned long long)s->gross);
-	double want = dtype_load(m->raw[k].truth_type, m->raw[k].truth + s->first_gross * dtype_size(m->raw[k].truth_type));
-	double got = dtype_load(o->type, m->raw[k].baseline + s->first_gross * dtype_size(o->type));
-	char *place = reference_place(o, (int64_t)s->first_gross);
-	err_set(e, ERR_INTERNAL,
-		"the baseline differs from its reference block in %s by more than 5 %% in %llu elements. The first is at %s: "
-		"%.9g, not %.9g. One of the two is wrong",
-		o->name, (unsigned long long)s->gross, place, got, want);
-	free(place);
-	return -ERR_INTERNAL;
-}
-
-/* Values that no output can be judged on: where the baseline overflows, or which inputs may be rounded away from. */
-static int refuse_values(const struct making *m, struct err *e)
-{
-	/* Squares that overflow give numbers, too: 1/sqrt(infinity) is 0. */
-	bool faint = m->q->values == PLAN_FAINT;
-	for (size_t k = 0; (m->q->values == PLAN_HUGE || faint) && k < m->r->output_count; k++) {
-		const struct bound_summary *s = &m->raw[k].summary;
-		if (s->causes[BOUND_UNLIKE] || s->causes[BOUND_POOR] || s->baseline_ratio > 1)
-			return err_set(e, ERR_INTERNAL, "the baseline itself %s", faint ? "underflows" : "overflows");
-	}
-	if (round_is_unmoved(m->q->values) && (m->operands > 0 || !truth_is_lifted(&m->truth)))
-		return err_set(e, ERR_INTERNAL,
-			       "only exact outputs beside the baseline's show which decisions rounding cannot change");
-	int in = dtype_parse(m->spec->precision_in);
-	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
-	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
-		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
-			       m->spec->precision_in);
-	return 0;
-}
-
-/* Whether a single yes or no is all that this output says, as whether any element is NaN. */
-static bool is_flag(const struct making *m, size_t k)
-{
-	const struct raw *raw = &m->raw[k];
-	bool single = m->r->outputs[k].elements == 1 && !dtype_is_float(m->r->outputs[k].type);
-	return single && (m->r->resident ? raw->most : dtype_load(raw->truth_type, raw->truth)) <= 1;
-}
-
-static int refuse_output(const struct making *m, size_t k, struct err *e)
-{
-	const struct reference_output *o = &m->r->outputs[k];
-	const char *elsewhere = is_flag(m, k) ? NULL : round_elsewhere(m->q->values, m->nan, o->type, o->judgement.kind);
-	if (elsewhere)
-		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_ELSEWHERE ": %s", o->name, elsewhere);
-	/* Where NaN stands in an order is not specified, and an end of a range may look like a gap. */
-	if (m->q->values == PLAN_SPECIAL && (o->judgement.kind == JUDGE_SET || o->judgement.kind == JUDGE_PERMUTATION))
-		return err_set(e, ERR_INTERNAL,
-			       "%s is judged by the values of its rows, among which NaN and ends of ranges have no place", o->name);
-	/* Among zeros alone any place is that of an extreme. */
-	bool place = spec_flushed_inputs(m->spec) > 0 && !dtype_is_float(o->type) && o->judgement.kind == JUDGE_EXACT;
-	if (m->q->values == PLAN_ALONE && place)
-		return err_set(e, ERR_INTERNAL, "%s may hold the places of extremes, and all values are equal", o->name);
-	if (round_is_exact(m->q->values) && dtype_is_float(o->type) && reference_is_close(o) && !is_exact(m, k))
-		return err_set(e, ERR_INTERNAL, "%s " REFERENCE_INEXACT ": this context does more than add and multiply", o->name);
-	return cannot_judge(m, k, e);
-}
-
-/* An output that other values than the declared ones cannot judge hides no other. */
-static int judge_reference(struct making *m, struct err *e)
-{
-	int rc = refuse_values(m, e);
-	size_t judged = 0;
-	m->r->tells = false;
-	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
-		rc = refuse_gross(m, k, e);
-	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
-		struct reference_output *o = &m->r->outputs[k];
-		struct err why = ERR_INIT;
-		if (refuse_output(m, k, &why) < 0) {
-			o->unfit = mem_str(why.text);
-			if (m->q->values == PLAN_DECLARED || (k + 1 == m->r->output_count && judged == 0))
-				rc = err_set(e, why.code, "%s", m->q->values == PLAN_DECLARED ? o->unfit : m->r->outputs[0].unfit);
-			continue;
-		}
-		judged++;
-		m->r->tells |= o->tells;
-	}
-	for (size_t k = 0; rc == 0 && !m->r->tells && m->r->weak == NULL && k < m->r->output_count; k++)
-		if (!m->r->outputs[k].tells)
-			m->r->weak = bound_weakness(&m->raw[k].summary, m->r->outputs[k].name);
-	return rc;
-}
-
 /* --- all -------------------------------------------------------------------------------------------------------------------- */
 
 /* By the baseline's own declaration its output must be right, too. */
@@ -590,7 +459,7 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 		rc = err_set(e, ERR_INTERNAL, "the baseline has %zu outputs, but its reference has %zu",
 			     variant_output_count(t->variant), m->r->output_count);
 	for (size_t k = 0; rc == 0 && !m->r->resident && k < m->r->output_count; k++) {
-		struct raw *raw = &m->raw[k];
+		struct making_raw *raw = &m->raw[k];
 		size_t len;
 		rc = trial_output(t, (uint32_t)k, &raw->baseline_answer, &raw->baseline, &len, e);
 		if (rc == 0 && len != m->r->outputs[k].elements * dtype_size(m->r->outputs[k].type))
@@ -617,6 +486,29 @@ static int run_baseline(struct making *m, struct err *e)
 	return rc;
 }
 
+/* The oracle on the device in the types that its code names, in place of the baseline. */
+static int run_plain(struct making *m, struct err *e)
+{
+	struct trial_input input = input_of(m);
+	struct oracle_run run;
+	struct plan *plan = NULL;
+	int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &plan, e);
+	if (rc < 0)
+		return rc;
+	struct oracle_question q = question_of(m, plan, &input);
+	q.in_double = false;
+	rc = oracle_run_begin(&run, m->q->process, &q, e);
+	m->there = &run;
+	if (rc == 0)
+		rc = ask(m, &q, e);
+	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
+		rc = make_bounds(m, &run.trial, k, e);
+	oracle_run_end(&run);
+	m->there = NULL;
+	plan_free(plan);
+	return rc;
+}
+
 /* What the baseline's plan says: whether the arrays of these sizes should stay on the device, and what products may round. */
 static int look_at_plan(struct making *m, struct err *e)
 {
@@ -625,7 +517,7 @@ static int look_at_plan(struct making *m, struct err *e)
 	int rc = host_run(q->j->baseline, q->params, q->j->facts, &plan, e);
 	if (rc < 0)
 		return rc;
-	m->r->resident = resident_suits(q->j->facts, plan) && context_oracle(q->j->baseline) == NULL;
+	m->r->resident = resident_suits(q->j->facts, plan);
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
@@ -642,24 +534,44 @@ static int look_at_plan(struct making *m, struct err *e)
 	m->stored = context_oracle(q->j->baseline) ? STEPS_ROUNDED * plan_roundoff(plan) : plan_stored_roundoff(plan);
 	m->nan = plan_takes_nan(plan);
 	plan_free(plan);
+	return 0;
+}
+
+static int load_kernels(const struct making *m, struct err *e)
+{
+	const struct reference_making *q = m->q;
 	return m->r->resident ? resident_prepare(q->j->ev, q->j->facts, q->process, e) : 0;
 }
 
 static int make(struct making *m, struct err *e)
 {
 	const struct reference_making *q = m->q;
+	bool asks = context_oracle(q->j->baseline) != NULL;
 	int rc = look_at_plan(m, e);
-	if (rc < 0)
-		return rc;
-	rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
+	if (rc == 0 && !asks)
+		rc = load_kernels(m, e);
+	if (rc == 0)
+		rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
+	if (rc == 0 && asks) {
+		m->r->resident &= m->truth.on_gpu;
+		rc = load_kernels(m, e);
+	}
 	if (rc == 0)
 		rc = run_truth(m, e);
-	bool alone = m->truth.kind == TRUTH_BASELINE || truth_is_oracle(&m->truth) || !has_baseline(m);
+	bool alone = m->truth.kind == TRUTH_BASELINE || asks || !has_baseline(m);
 	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);
+	if (rc == 0 && m->r->resident && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m)) {
+		struct err why = ERR_INIT;
+		alone = run_plain(m, &why) == -ERR_INTERNAL; /* the code does not run so */
+		if (!alone && why.code != ERR_NONE) {
+			*e = why;
+			rc = -(int)why.code;
+		}
+	}
 	for (size_t k = 0; rc == 0 && alone && k < m->r->output_count; k++)
 		rc = make_bounds(m, NULL, k, e);
-	return rc < 0 ? rc : judge_reference(m, e);
+	return rc < 0 ? rc : reference_fit(m, e);
 }
 
 int reference_make(const struct reference_making *q, struct reference *io_reference, struct err *e)

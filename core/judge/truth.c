@@ -99,7 +99,7 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->arithmetic };
+	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->arithmetic, t->on_gpu };
 }
 
 static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
@@ -568,7 +568,8 @@ static int choose_oracle(const struct choosing *c, struct truth *t, struct err *
 		*t = (struct truth){ .kind = why.code == ERR_NONE ? TRUTH_ORACLE_DOUBLE : TRUTH_ORACLE,
 				     .ctx = context_ref(c->j->baseline),
 				     .params = params_copy(c->params),
-				     .why = why.code == ERR_NONE ? NULL : mem_str(why.text) };
+				     .why = why.code == ERR_NONE ? NULL : mem_str(why.text),
+				     .on_gpu = answer.on_gpu };
 	oracle_answer_fini(&answer);
 	plan_free(plan);
 	return rc;

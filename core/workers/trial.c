@@ -84,6 +84,24 @@ static int ask_judge(struct pool_worker *judge, enum wire_type type, const void 
 	return rc;
 }
 
+int trial_allocate(struct trial *t, struct pool_worker *judge, const struct variant *variant, struct err *e)
+{
+	struct wire_prepared prepared;
+	*t = (struct trial){ .variant = variant };
+	int rc = pool_ask(judge, WIRE_ADOPT, &(struct wire_adopt){ .plan = variant->plan }, EVAL_PREPARE_NS, &prepared, e);
+	if (rc < 0)
+		return rc;
+	t->worker = judge;
+	t->run = prepared.run;
+	t->generation = pool_generation(judge);
+	return 0;
+}
+
+int trial_share(struct trial *t, struct wire_shared *ret_shared, struct err *e)
+{
+	return ask(t, WIRE_SHARE, &(struct wire_release){ .run = t->run }, EVAL_PREPARE_NS, ret_shared, e);
+}
+
 /* The judge gives the buffers up first: they are the worker's. */
 static void release_adopted(struct trial *t)
 {
@@ -98,7 +116,7 @@ int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e)
 	struct wire_shared shared;
 	struct wire_prepared prepared;
 	release_adopted(t);
-	int rc = ask(t, WIRE_SHARE, &(struct wire_release){ .run = t->run }, EVAL_PREPARE_NS, &shared, e);
+	int rc = trial_share(t, &shared, e);
 	if (rc < 0)
 		return rc;
 	struct wire_adopt adopt = { .at = shared.at, .count = shared.count, .plan = t->variant->plan };

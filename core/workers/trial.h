@@ -25,6 +25,10 @@ struct trial {
 int trial_begin(struct trial *t, struct pool_worker *worker, const struct variant *variant, struct err *e);
 /* From now on `judge` (borrowed) fills the trial's buffers and compares them, on the device (resident.h). */
 int trial_adopt(struct trial *t, struct pool_worker *judge, struct err *e);
+/* Memory of the judge's process for the arrays of variant->plan, that nothing is launched on; and how other processes open it:
+ * wire_shared_fini. */
+int trial_allocate(struct trial *t, struct pool_worker *judge, const struct variant *variant, struct err *e);
+int trial_share(struct trial *t, struct wire_shared *ret_shared, struct err *e);
 /* Whether its process is still the one that it was prepared in. */
 bool trial_is_alive(const struct trial *t);
 /* Releases it in the worker if that still lives. */

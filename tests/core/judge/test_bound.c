@@ -654,6 +654,10 @@ static void test_flushed(void)
 	is_int(make_small(&x, N, &rules).gross, 0, "numbers that are flushed to zero are no other reference");
 	x.truth[3] = 1e-30;
 	is_int(make_small(&x, N, &rules).gross, 1, "a zero for a normal number is one");
+	x.truth[3] = x.baseline[3] = 2e38;
+	x.moved[3] = 3e38F;
+	make_small(&x, N, &rules);
+	ok(isinf(x.bounds[3]), "a sensitivity beyond all floats is no bound (%g)", (double)x.bounds[3]);
 }
 
 /* Among zeros, iterations that stop at a step of a roundoff are off by its square. */
