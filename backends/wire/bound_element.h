@@ -83,6 +83,7 @@ struct bound_limits {
 	uint32_t stops;        /* 1: a truth of zero may be what an iteration ends at, beside the largest element */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
 	uint32_t cancels;      /* 1: what sums leave behind them, where the truth is zero, is as exact as they are */
+	uint32_t few;          /* 1: one random sum or a few, which are small by chance: a bound may be 5 % of their terms */
 	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
@@ -315,7 +316,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
 	parts[BOUND_BASELINE] = l->baseline_times * bound_min(error, granted) +
-				bound_min(BOUND_BASELINE_FACTOR * bound_max(error - granted, 0), again);
+				bound_min(l->baseline_times * bound_max(error - granted, 0), again);
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {
@@ -325,7 +326,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	}
 	double lost = x->y == 0 && x->moved == 0 ? l->lost + l->cancels * l->share * l->sums * l->most : 0;
 	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
-	if (sum > 0 && !(sum <= BOUND_CEILING * bound_scale(x)))
+	if (sum > 0 && !(sum <= BOUND_CEILING * bound_max(bound_scale(x), l->few ? x->kappa : 0)))
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (error > granted + again && !l->capped)
 		bound_set(x, INFINITY, BOUND_POOR);

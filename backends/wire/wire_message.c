@@ -207,6 +207,7 @@ static const struct wire_table limits_table = WIRE_TABLE("limits", bound_limits,
 	WIRE_UP_TO(bound_limits, stops, 1),
 	WIRE_UP_TO(bound_limits, pooled, 1),
 	WIRE_UP_TO(bound_limits, cancels, 1),
+	WIRE_UP_TO(bound_limits, few, 1),
 	WIRE_UP_TO(bound_limits, mixed, 1),
 	WIRE_UP_TO(bound_limits, fields, BOUND_FIELDS));
 

@@ -365,12 +365,13 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.pooled = r->pooled,
 		.cancels = r->cancels,
 		.lost = r->lost,
+		.few = r->declared,
 		.mixed = r->mixed,
 		.fields = r->fields ? r->fields : 1,
 	};
 }
 
-void bound_limits_reach(struct bound_limits *io_limits, double most)
+void bound_limits_reach(struct bound_limits *io_limits, double most, uint64_t n)
 {
 	io_limits->most = most;
 	/* Matrix units of MI200 flush subnormal halves: two such inputs, or less where outputs are no larger. */
@@ -378,6 +379,10 @@ void bound_limits_reach(struct bound_limits *io_limits, double most)
 	/* Where all of an output is zero, nothing says how large it may be. */
 	if (most == 0 && io_limits->stops)
 		io_limits->tiny += BOUND_SQUARED * io_limits->sums * io_limits->sums;
+	if (n < BOUND_FEW)
+		io_limits->baseline_times *= BOUND_FEW_TIMES;
+	else
+		io_limits->few = 0;
 }
 
 /* --- copies ---------------------------------------------------------------------------------------------------------------- */
@@ -429,9 +434,7 @@ static void make_floats(struct making *m, const struct bound_rules *rules, struc
 	parallel_for(n, most_part, m);
 	for (unsigned i = 0; i < PARALLEL_FOR_PARTS; i++)
 		most = fmax(most, m->parts_most[i]);
-	bound_limits_reach(&m->limits, most);
-	if (n < BOUND_FEW)
-		m->limits.baseline_times *= BOUND_FEW_TIMES;
+	bound_limits_reach(&m->limits, most, n);
 	if (m->limits.has_baseline) {
 		parallel_for(n, collect_part, m);
 		struct errors *all = &m->errors[0], *wide = MEM_NEW(struct errors);

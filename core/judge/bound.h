@@ -28,6 +28,7 @@ struct bound_rules {
 	bool stops;      /* where the truth is zero, so near to it iterations may end */
 	bool pooled;     /* terms may be as large as the largest element */
 	bool cancels;    /* numbers take each other away: what is left of them where the truth is zero is as exact as they are */
+	bool declared;   /* values as they are timed, where no output may go unjudged by chance */
 	bool none;       /* no element is judged by itself (`distribution`): values alone, which all count as judged */
 	bool mixed;      /* values of two scales: a NaN of the truth says nothing */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
@@ -68,7 +69,7 @@ struct bound_summary {
 /* For outputs that stay on the device (core/workers/resident.h), in parts: what all elements share, once the largest finite |y*|
  * that the type holds is known; and the summary of what was counted over n elements, without `capped`. */
 struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *rules, double amplitude, bool has_baseline);
-void bound_limits_reach(struct bound_limits *io_limits, double most);
+void bound_limits_reach(struct bound_limits *io_limits, double most, uint64_t n);
 void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, struct bound_summary *ret_summary);
 
 /* How many of n elements may be off, where rounding turned `moved` over: a few more, which it turned by luck; never a large

@@ -124,6 +124,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .cancels = round_cancels(m->q->values, m->q->seed),
 				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = m->q->values == PLAN_SEGMENTS,
+				     .declared = m->q->values == PLAN_DECLARED,
 				     .none = o->judgement.kind == JUDGE_DISTRIBUTION,
 				     .fields = fields };
 }
@@ -383,7 +384,7 @@ static int bound_on_device(struct making *m, const struct trial *t, size_t k, st
 	struct bound_rules rules = rules_of(m, k);
 	struct wire_truth_found found;
 	raw->limits = bound_limits_of(m->r->outputs[k].type, &rules, m->amplitude > 0 ? m->amplitude : 1, t != NULL);
-	bound_limits_reach(&raw->limits, raw->most);
+	bound_limits_reach(&raw->limits, raw->most, m->r->outputs[k].elements);
 	int rc = step_truth(m, t, k, WIRE_TRUTH_BOUND, &found, e);
 	if (rc < 0)
 		return rc;

@@ -368,7 +368,8 @@ static int run_resident(const struct choosing *c, struct resident_run *r, const 
 		struct wire_truth step = {
 			.run = t.run, .output = k, .step = r->which, .limits = bound_limits_of(b->type, &rules, 1, true)
 		};
-		bound_limits_reach(&step.limits, ldexp(1, 64)); /* the scale of neighbours matters here, not the largest element */
+		/* The scale of neighbours matters here, not the largest element. */
+		bound_limits_reach(&step.limits, ldexp(1, 64), plan_buffer_logical(b));
 		memcpy(step.hash, hashes[k].hex, sizeof step.hash);
 		rc = resident_truth(c->process, &step, &found, e);
 		if (rc == 0 && found.tally.gross > found.elements / FLOATS_OFF)
