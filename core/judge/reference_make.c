@@ -17,7 +17,7 @@
 enum {
 	PERTURBATIONS = 4,
 	UNMOVED_MOST = 4, /* elements that may be off where nothing is perturbed */
-	STEPS_ROUNDED = 8 /* roundings of Python code that a kernel may share, where the code errs by as much */
+	STEPS_ROUNDED = 16 /* roundings of Python code that a kernel may share, where the code errs by as much */
 };
 /* Amplitudes: what bounds grant, so that decisions that rounding turns over are seen; of floats far more than their rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
