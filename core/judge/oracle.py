@@ -136,18 +136,12 @@ class Shared:
             self.driver.cuIpcCloseMemHandle(at)
 
 
-def new_module():
-    """The names of a module that other modules find: torch.compile asks for it."""
-    module = sys.modules["reference"] = types.ModuleType("reference")
-    return vars(module)
-
-
 class Problem:
     """One source under one precision on one device; modules are built once, on the CPU, so that their random numbers are the
     same."""
 
     def __init__(self, source, precision, where="cpu"):
-        self.precision, self.where, self.space = precision, where, new_module()
+        self.precision, self.where, self.space = precision, where, {"__name__": "reference"}
         self.gradients = "grad(" in source or "backward(" in source  # else nothing is kept for them
         torch.manual_seed(0)
         with precision:
@@ -376,7 +370,8 @@ class Timing:
         torch.set_grad_enabled("grad(" in question["source"] or "backward(" in question["source"])
         values = {**question["params"], **{n: t.to(where) for n, t in tensors.items()}}
         tree, split = split_call(question["source"])
-        space = new_module()
+        module = sys.modules["reference"] = types.ModuleType("reference")  # torch.compile asks for it by name
+        space = vars(module)
         torch.manual_seed(0)
         exec(compile(tree, "reference", "exec"), space)
         for module in [x for x in space.values() if isinstance(x, torch.nn.Module)]:

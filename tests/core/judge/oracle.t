@@ -17,10 +17,14 @@ import subprocess
 import sys
 
 SOURCE = """
-import sys
 def reference(a, b, i):
-    assert sys.modules[__name__].reference is reference, "no module, as torch.compile needs one"
     return a - b, (a > 0).int() + i
+"""
+MODULE = """
+import sys
+def reference(a, i):
+    assert sys.modules[__name__].reference is reference
+    return a + 0, i + 0
 """
 N, AMPLITUDE = 6, 2.0 ** -16
 asked = subprocess.Popen([sys.argv[2], "-IBc", open(sys.argv[1]).read()], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -37,7 +41,7 @@ def x(name, kind, **more):
     return {"name": name, "type": kind, "declared": kind, "shape": [N], **more}
 
 
-def ask(a, b, **more):
+def ask(a, b, arrays=True, **more):
     """The answer's line, and its arrays: doubles, then floats, then what is plain."""
     outputs = [{**x("y", "f64"), "declared": "f32"}, x("z", "i32")]
     question = {"protocol": 1, "ask": "reference", "source": SOURCE, "double": True, "params": {}, "outputs": outputs,
@@ -46,6 +50,8 @@ def ask(a, b, **more):
                       + array.array("i", range(N)).tobytes())
     asked.stdin.flush()
     head = json.loads(asked.stdout.readline())
+    if not arrays:
+        return head, None
     kinds = "di" + ("ff" if "moves" in more else "") + ("fi" if head.get("plain") else "")
     return head, [list(array.array(k, asked.stdout.read(N * array.array(k).itemsize))) for k in kinds]
 
@@ -63,6 +69,8 @@ is_true(ask(a, b, moves=moves)[1][2] == y_moved, "the same seed moves alike")
 is_true(ask(a, b, moves={**moves, "seed": 8})[1][2] != y_moved, "another seed moves otherwise")
 jump = ask([4.0] * N, b, moves=moves, source="def reference(a, i):\n    return 1 / (a - 4), i\n")[1]
 is_true(jump[0] == [math.inf] * N and jump[2] == [math.inf] * N, "an infinity that becomes finite has moved infinitely far")
+ways = ask(a, b, ask="time", device="cpu", flush=64, double=False, source=MODULE, arrays=False)[0]["ways"]
+is_true(ways["eager"] is None, f"code that is timed is a module, as torch.compile needs it: {ways['eager']}")
 asked.stdin.close()
 is_true(asked.wait(20) == 0, "the process ends with its input")
 print(f"1..{count}")
