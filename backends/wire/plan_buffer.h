@@ -103,8 +103,8 @@ enum plan_values {
 	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
 	PLAN_NARROW,       /* integers, of floats too, of so many bits at most as the seed says, in all arrays alike */
 	PLAN_NATURAL,      /* as data that people have: by seed smooth, in even steps, grey levels, video, sound, as bf16 holds
-			    * them, or ones among zeros; integers smooth, in even steps, or text, packed in words, too; in all
-			    * arrays or, by seed, half of them */
+			    * them, ones among zeros, or in a form below; integers smooth, in even steps, or text, packed in
+			    * words, too; in all arrays or, by seed, half of them */
 	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
 	PLAN_VALUES,       /* their number */
 };
@@ -121,11 +121,14 @@ enum {
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
-	PLAN_FORMS = 11, /* the same of PLAN_NATURAL, */
+	PLAN_FORMS = 14, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
 	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
 	PLAN_FORM_MASKED = 9,    /* a mask of ones on and below the diagonal, but for holes */
-	PLAN_FORM_DECIMAL = 10   /* prices and numbers of pieces, of several sizes */
+	PLAN_FORM_DECIMAL = 10,  /* prices and numbers of pieces, of several sizes */
+	PLAN_FORM_SIGNS = 11,    /* 1 and -1, like a chessboard or at random */
+	PLAN_FORM_ADDITIVE = 12, /* a mask that is added: zero, or far below; one row of sixteen is masked as a whole */
+	PLAN_FORM_PEAKED = 13    /* one column of each row stands out, as logits of a classifier do; half of the labels name it */
 };
 static inline int plan_width(uint64_t seed)
 {

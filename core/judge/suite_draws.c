@@ -203,9 +203,11 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 	bool judged = false;
 	int rc = 0;
 	for (unsigned i = 0; some && i < draws && rc == 0 && c->passed && (i == 0 || clock_now() < until); i++) {
-		bool all = some == 1 || seed >> (8 + i) & 1;
+		uint64_t form = (seed + i) % PLAN_FORMS;
+		/* A mask is one array beside others. */
+		bool all = some == 1 || (form != PLAN_FORM_ADDITIVE && seed >> (8 + i) & 1);
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
-		input.seed = plan_natural_seed(seed, (seed + i) % PLAN_FORMS, all);
+		input.seed = plan_natural_seed(seed, form, all);
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	for (size_t i = 0; blanks && i < kinds * plan->buffer_count && rc == 0 && c->passed && clock_now() < until; i++) {
