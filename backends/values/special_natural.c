@@ -212,18 +212,12 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	}
 }
 
-/* As masks often are, and other arrays rarely. */
-static bool is_square(const struct plan_buffer *b)
-{
-	return b->rank > 1 && b->dims[b->rank - 1] == b->dims[b->rank - 2];
-}
-
 double special_natural(const struct stream *s, uint64_t i, double v)
 {
 	/* What takes all numbers for short ones is right if all are. */
 	unsigned form = plan_natural_form(s->seed);
 	bool all = form == PLAN_FORM_DECIMAL || (plan_natural_all(s->seed) && form != 6), floats = dtype_is_float(s->buffer->type);
-	bool some = form == PLAN_FORM_ADDITIVE ? is_square(s->buffer) || special_takes(s) : s->key & 1;
+	bool some = form == PLAN_FORM_ADDITIVE ? special_takes(s) : s->key & 1;
 	if (!all && !some && (floats || form != PLAN_FORM_MASKED))
 		return v;
 	double x = floats ? natural_float(s, i, v) : natural_integer(s, i, v);
