@@ -106,12 +106,12 @@ static uint64_t sharers(const struct stream *s, uint64_t row, uint64_t begin, ui
 	return (end + before) / period - (begin + before) / period;
 }
 
-/* By what a weight of STREAM_WIDE is divided: each, or in half of the arrays all of a column, as the odds of a rare event are small
- * in every state. */
+/* By what a weight of STREAM_WIDE is divided: each, or in three of four arrays all of a column, as the odds of a rare event are
+ * small in every state. */
 static double shrunk(const struct stream *s, uint64_t drawn, uint64_t column)
 {
 	bool narrow = dtype_smallest_normal(s->buffer->type) > 0x1p-20;
-	if (s->key >> 10 & 1)
+	if (s->key >> 10 & 3)
 		return (double)(int64_t)(UINT64_C(1) << stream_random(stream_mix(s->key), column) % (narrow ? 13 : 39));
 	return (double)(1 << drawn % 20);
 }
