@@ -21,7 +21,10 @@ enum {
 	ROUNDINGS = 8,            /* by which a number may differ from the reference's */
 	LOOKED_AT_MOST = 1 << 22, /* elements whose order is looked at */
 	MANY = 1 << 16,           /* elements that the fourth moment and tails need */
-	WINDOW = 1 << 13,         /* elements in a row, of one execution, that are looked at more closely */
+	ONCE_LEAST = 2,           /* columns of rows that may hold each number once, */
+	ONCE_MOST = 1 << 12,
+	ONCE_ROWS = 30,   /* and rows that do not: all of the candidate's by chance once in 2^30, if either were as likely */
+	WINDOW = 1 << 13, /* elements in a row, of one execution, that are looked at more closely */
 };
 #define Z 6.11           /* quantile of the normal distribution at 1 - 0.5e-9 */
 #define KS 3.27          /* quantile of Kolmogorov's: sqrt(-ln(0.5e-9) / 2) */
@@ -366,6 +369,33 @@ static void check_frequent(const struct sample *g, const struct sample *w, char 
 	free(y);
 }
 
+/* Rows in which a number comes twice. */
+static uint64_t repeating(const struct sample *s, uint64_t rows, uint64_t columns)
+{
+	uint64_t equal = 0;
+	for (uint64_t row = 0; row < rows; row++) {
+		double *x = part(s, row * columns, columns);
+		bool twice = false;
+		order_many_doubles(x, columns);
+		for (uint64_t i = 1; i < columns && !twice; i++)
+			twice = x[i] == x[i - 1];
+		equal += twice;
+		free(x);
+	}
+	return equal;
+}
+
+/* Rows of integers that are drawn without replacement. */
+static void check_once(const struct plan_buffer *b, const struct sample *g, const struct sample *w, char *finding)
+{
+	uint64_t columns = (uint64_t)b->dims[b->rank - 1], rows = looked_at(w, 0) / columns;
+	if (dtype_is_float(b->type) || columns < ONCE_LEAST || columns > ONCE_MOST)
+		return;
+	uint64_t got = repeating(g, rows, columns);
+	if (got >= ONCE_ROWS && repeating(w, rows, columns) == 0)
+		snprintf(finding, WIRE_FINDING, "%" PRIu64 " rows hold a number more than once, of the reference's none", got);
+}
+
 /* Elements in a row, from a place on that the reference's numbers decide, and those a row or half of the array further on. */
 static void check_dependence(const struct plan_buffer *b, const struct sample *g, const struct sample *w, bool several,
 			     char *finding)
@@ -468,6 +498,8 @@ void compare_random(const struct plan_buffer *b, const void *got, const struct c
 			check_frequent(&g, &w, figures.finding);
 		if (*figures.finding == '\0')
 			check_repetitions(&g, &w, want->several, figures.finding);
+		if (*figures.finding == '\0' && !want->several)
+			check_once(b, &g, &w, figures.finding);
 		if (*figures.finding == '\0')
 			check_neighbours(b, &g, &w, want->several, figures.finding);
 		if (*figures.finding == '\0')

@@ -17,8 +17,8 @@ bool special_holds(const struct plan_buffer *b, double v);
 /* Element i, which is v, moved to v·(1 + amplitude·ξ), inside of a closed domain. ξ is uniform in [-1,1) by its own key; equal rows
  * of PLAN_TIES and equal values of PLAN_COINCIDING move alike, so that their difference stays zero. */
 double special_moved(const struct stream *s, enum plan_values values, uint64_t key, double amplitude, uint64_t i, double v);
-/* Whether PLAN_RUNS gives this buffer infinities, PLAN_PATTERNS one end throughout, and PLAN_BLANK zeros: one of four by seed, so
- * that a seed can be found that chooses one alone. */
+/* Whether PLAN_RUNS gives this buffer infinities, PLAN_PATTERNS one end throughout, PLAN_BLANK zeros, and PLAN_NATURAL a mask that
+ * is added: one of four by seed, so that a seed can be found that chooses one alone. */
 static inline bool special_takes(const struct stream *s)
 {
 	return s->key % 4 == 0;

@@ -2,6 +2,8 @@
 #include "backends/values/special.h"
 #include "backends/values/special_rows.h"
 
+enum { WRAP = 1 << 16, WRAP_SHORT = 1 << 8 /* what counters of 16 bits, or of 8, take for zero */ };
+
 /* The integers that a buffer may hold: base … base + range. */
 static uint64_t integer_range(const struct plan_buffer *b, uint64_t *ret_range)
 {
@@ -178,6 +180,15 @@ static uint64_t chained(const struct stream *s, uint64_t i, uint64_t range)
 	return within(down ? range - i + shift % (range | 1) : i + shift, range);
 }
 
+/* One number covers as many elements from the first on as a counter of 16 bits wraps at, or in shorter arrays one of 8 bits, and
+ * stands nowhere else. */
+static uint64_t wrapping(const struct stream *s, uint64_t i, uint64_t range)
+{
+	uint64_t count = s->rows * s->columns, length = count > WRAP ? WRAP : WRAP_SHORT;
+	uint64_t label = within(salted(s, PLACE, 0), range), v = within(salted(s, MAGNITUDE, i), range);
+	return i < length ? label : v != label ? v : within(v + 1, range);
+}
+
 /* Counted from the least number, as the seed and the array, its rows or its parts draw it. What adds, shifts or looks ahead meets
  * one array at its upper end beside another at its lower one. What compares meets numbers that differ in one place. */
 static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_t i, uint64_t range)
@@ -196,9 +207,13 @@ static uint64_t at_ends(const struct stream *s, enum plan_values values, uint64_
 		/* The complement of what another array holds; of residues, and of the other half of a row, the sum vanishes. */
 		return !residues ? range - v : v ? range - v + 1 : 0;
 	}
-	/* Flags and labels are equal over a whole array, or nearly. */
-	if (values == PLAN_MIXED_ENDS && (shared & 3) == 1)
-		return own % RARE == 0 && shared & 16 ? within(own >> 8, range) : salted(s, CONSTANT, 0) & 1 ? range : 0;
+	/* Flags and labels are equal over a whole array, or nearly; in the middle of a range p * (range - p) is largest. */
+	if (values == PLAN_MIXED_ENDS && (shared & 3) == 1) {
+		const uint64_t all[4] = { 0, range, range / 2, range / 2 + (range & 1) };
+		return own % RARE == 0 && shared & 16 ? within(own >> 8, range) : all[salted(s, CONSTANT, 0) & 3];
+	}
+	if (values == PLAN_MIXED_ENDS && (shared & 7) == 2 && count > WRAP_SHORT)
+		return wrapping(s, i, range);
 	if (shared & 4)
 		part = rows ? i / s->columns : i / ((count + LADDERS - 1) / LADDERS);
 	if ((shared & 8) && own % RARE == 0)

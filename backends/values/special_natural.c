@@ -15,6 +15,13 @@ enum {
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
 	SPARSEST = 10,  /* rectified, one number in at most so many powers of two is not zero */
 	BANK = 8,       /* columns of a mask that are masked together */
+	WHOLE = 16,     /* of so many rows of an added mask one is masked as a whole */
+	FAR_BELOW = -10000,
+	BELOW = -256, /* where exponentials vanish, too, but sums with it keep their digits */
+	LEAST_PEAK = 8,
+	MOST_PEAK = 24,
+	CONSTANT_TERM = 10, /* of a spectrum: a power of two, */
+	NARROW_TERM = 5,    /* and of narrow types */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -65,6 +72,44 @@ static bool is_visible(const struct stream *s, uint64_t i)
 	return !apart && !banked && !(without & 4 && salted(s, HOLE, i) % RARE == 0);
 }
 
+/* One or minus one. Neighbours that take turns add up to zero in every tile. */
+static double sign_of(const struct stream *s, uint64_t i)
+{
+	uint64_t turn = s->key >> 9 & 1 ? i / s->columns + i % s->columns : salted(s, SIGN, i);
+	return turn & 1 ? 1 : -1;
+}
+
+/* What an added mask holds. Of a row that is masked as a whole an honest sum must still tell the scores beneath it. */
+static double added(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns, group = row / WHOLE;
+	if (s->rows > 1 && salted(s, ZERO, group) % (s->rows < WHOLE ? s->rows : WHOLE) == row % WHOLE)
+		return BELOW;
+	return is_visible(s, i) ? 0 : salted(s, CONSTANT, row) & 1 ? BELOW : FAR_BELOW;
+}
+
+/* The column of a row that stands out, in all arrays alike, once it is divided by their number. */
+static uint64_t peak_of(const struct stream *s, uint64_t row)
+{
+	return stream_random(stream_mix(s->seed + PLACE), row);
+}
+
+static double peaked(const struct stream *s, uint64_t i, double v)
+{
+	uint64_t row = i / s->columns;
+	if (peak_of(s, row) % s->columns != i % s->columns)
+		return v;
+	return v + LEAST_PEAK + (MOST_PEAK - LEAST_PEAK) * stream_unit(salted(s, AGAIN, row));
+}
+
+/* Sums about a row's first number lose their digits where it is far from the others. */
+static double in_spectrum(const struct stream *s, uint64_t i, double v)
+{
+	bool narrow = dtype_smallest_normal(s->buffer->type) > 0x1p-20;
+	bool first = i % s->columns == 0 && s->columns > SHORT && (s->rows == 1 || is_chosen(s, NEAR, i / s->columns));
+	return first ? v * power(narrow ? NARROW_TERM : CONSTANT_TERM) : v;
+}
+
 /* A multiple of 0.01, or in half of the arrays and in half of the rows of others of 1; a row's numbers are of one size. */
 static double decimal(const struct stream *s, uint64_t i)
 {
@@ -99,6 +144,12 @@ static unsigned char letter(const struct stream *s, uint64_t i)
 	}
 }
 
+/* One of so many numbers from 0 on. */
+static double one_of(uint64_t drawn, double width)
+{
+	return width >= 1 && width < 0x1p32 ? (double)(int64_t)(drawn % (uint64_t)(int64_t)width) : 0;
+}
+
 /* Number i of a range of integers. */
 static double ranged(const struct stream *s, uint64_t i, double low, double width, double v)
 {
@@ -112,6 +163,10 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case PLAN_FORM_RECTIFIED: return is_active(s, i) ? v : low;
 	case PLAN_FORM_MASKED: return low + is_visible(s, i);
 	case PLAN_FORM_DECIMAL: return decimal(s, i);
+	case PLAN_FORM_SIGNS: return low < 0 && low + width > 1 ? sign_of(s, i) : v;
+	case PLAN_FORM_ADDITIVE:
+	case PLAN_FORM_SPECTRUM: return v;
+	case PLAN_FORM_PEAKED: return salted(s, AGAIN, i / SCALED) % 4 ? low + one_of(peak_of(s, i), width) : v;
 	default: return text ? letter(s, i) : v;
 	}
 }
@@ -123,7 +178,7 @@ static double natural_integer(const struct stream *s, uint64_t i, double v)
 	const struct plan_buffer *b = s->buffer;
 	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = plan_natural_form(s->seed);
 	bool sign = dtype_is_signed(b->type);
-	if (b->closed || bits > 32 || (bits == 32 && (form < 3 || form > 6)))
+	if (b->closed || bits > 32 || form >= PLAN_FORM_SIGNS || (bits == 32 && (form < 3 || form > 6)))
 		return ranged(s, i, low_of(b), width_of(b), v);
 	if (bits < 32)
 		return ranged(s, i, sign && form < 3 ? -power((int)bits - 1) : 0, power((int)bits - (sign && form >= 3)), v);
@@ -149,6 +204,10 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	case PLAN_FORM_RECTIFIED: return !is_active(s, i) ? 0 : v < 0 ? -v : v;
 	case PLAN_FORM_MASKED: return is_visible(s, i);
 	case PLAN_FORM_DECIMAL: return decimal(s, i);
+	case PLAN_FORM_SIGNS: return low <= -1 && high >= 1 ? sign_of(s, i) : v;
+	case PLAN_FORM_ADDITIVE: return low < 0 && high >= 0 && special_holds(b, FAR_BELOW) ? added(s, i) : v;
+	case PLAN_FORM_PEAKED: return peaked(s, i, v);
+	case PLAN_FORM_SPECTRUM: return in_spectrum(s, i, v);
 	default: return (double)(int64_t)(drawn & 1);
 	}
 }
@@ -158,7 +217,8 @@ double special_natural(const struct stream *s, uint64_t i, double v)
 	/* What takes all numbers for short ones is right if all are. */
 	unsigned form = plan_natural_form(s->seed);
 	bool all = form == PLAN_FORM_DECIMAL || (plan_natural_all(s->seed) && form != 6), floats = dtype_is_float(s->buffer->type);
-	if (!all && !(s->key & 1) && (floats || form != PLAN_FORM_MASKED))
+	bool some = form == PLAN_FORM_ADDITIVE ? special_takes(s) : s->key & 1;
+	if (!all && !some && (floats || form != PLAN_FORM_MASKED))
 		return v;
 	double x = floats ? natural_float(s, i, v) : natural_integer(s, i, v);
 	return special_holds(s->buffer, x) ? x : v;

@@ -106,6 +106,16 @@ static uint64_t sharers(const struct stream *s, uint64_t row, uint64_t begin, ui
 	return (end + before) / period - (begin + before) / period;
 }
 
+/* By what a weight of STREAM_WIDE is divided: each, or in three of four arrays all of a column, as the odds of a rare event are
+ * small in every state. */
+static double shrunk(const struct stream *s, uint64_t drawn, uint64_t column)
+{
+	bool narrow = dtype_smallest_normal(s->buffer->type) > 0x1p-20;
+	if (s->key >> 10 & 3)
+		return (double)(int64_t)(UINT64_C(1) << stream_random(stream_mix(s->key), column) % (narrow ? 13 : 39));
+	return (double)(1 << drawn % 20);
+}
+
 /* The weight of one block of `span` columns (one column when span is 1) among those that share with it. */
 static double weight(const struct stream *s, uint64_t row, uint64_t block, uint64_t span, enum stream_weights weights)
 {
@@ -119,7 +129,7 @@ static double weight(const struct stream *s, uint64_t row, uint64_t block, uint6
 	if (weights == STREAM_HOLES && span == 1 && block % FAN && (x & 7) == 0)
 		return 0;
 	if (weights == STREAM_WIDE && span == 1)
-		u /= (double)(1 << x % 20);
+		u /= shrunk(s, x, block);
 	if (weights == STREAM_POINTED) {
 		uint64_t column;
 		double share = beside(s, row, &column);

@@ -11,7 +11,7 @@
 /* How the values of PLAN_PROBABILITIES are spread over a row. */
 enum stream_weights {
 	STREAM_EVEN,   /* as declared: none is much larger than its neighbours */
-	STREAM_WIDE,   /* magnitudes from 2^-20 on */
+	STREAM_WIDE,   /* magnitudes from 2^-20 on, or of a whole column from 2^-38 on (narrow types: 2^-12) */
 	STREAM_HOLES,  /* one of eight is zero */
 	STREAM_EQUAL,  /* all, or one of two, four or eight, are equal and the others zero; in all arrays alike */
 	STREAM_POINTED /* nearly all of a row, or all, is in one column, often the first or the last */

@@ -77,7 +77,8 @@ enum plan_values {
 			   * small range come in runs of each; of probabilities one has nearly all */
 	PLAN_ALONE,       /* zeros alone; integers of a range all at its lower end */
 	PLAN_MIXED_CONSTANTS, /* as PLAN_OTHER_CONSTANTS, but half of the zeros and ones stay, and some others change places */
-	PLAN_MIXED_ENDS,      /* as PLAN_ENDS, but in one seed of four each array is equal throughout, or nearly */
+	PLAN_MIXED_ENDS,      /* as PLAN_ENDS, but in one seed of four each array is equal throughout, or nearly, by chance in the
+			       * middle of its range; in one of eight a number stands in the first 65536 elements, or 256, alone */
 	PLAN_RUNS,            /* floats: rows and runs of infinities, in the arrays that special_takes chooses */
 	PLAN_FINITE_RUNS,     /* the same runs, of large numbers instead */
 	PLAN_NAN_ROWS,        /* the rows of PLAN_INFINITE_ROWS, of NaN instead */
@@ -103,8 +104,8 @@ enum plan_values {
 	PLAN_LABELS,       /* integers: by seed an array throughout, or rows of it, are one number of plan_immediates */
 	PLAN_NARROW,       /* integers, of floats too, of so many bits at most as the seed says, in all arrays alike */
 	PLAN_NATURAL,      /* as data that people have: by seed smooth, in even steps, grey levels, video, sound, as bf16 holds
-			    * them, or ones among zeros; integers smooth, in even steps, or text, packed in words, too; in all
-			    * arrays or, by seed, half of them */
+			    * them, ones among zeros, or in a form below; integers smooth, in even steps, or text, packed in
+			    * words, too; in all arrays or, by seed, half of them */
 	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
 	PLAN_VALUES,       /* their number */
 };
@@ -121,11 +122,15 @@ enum {
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
-	PLAN_FORMS = 11, /* the same of PLAN_NATURAL, */
+	PLAN_FORMS = 15, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
 	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
 	PLAN_FORM_MASKED = 9,    /* a mask of ones on and below the diagonal, but for holes */
-	PLAN_FORM_DECIMAL = 10   /* prices and numbers of pieces, of several sizes */
+	PLAN_FORM_DECIMAL = 10,  /* prices and numbers of pieces, of several sizes */
+	PLAN_FORM_SIGNS = 11,    /* 1 and -1, like a chessboard or at random */
+	PLAN_FORM_ADDITIVE = 12, /* a mask that is added: zero, or far below; one row of sixteen is masked as a whole */
+	PLAN_FORM_PEAKED = 13,   /* one column of each row stands out, as logits of a classifier do; most labels name it */
+	PLAN_FORM_SPECTRUM = 14  /* the first number of one row of four is far larger, as that of a spectrum is */
 };
 static inline int plan_width(uint64_t seed)
 {

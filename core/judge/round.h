@@ -34,7 +34,8 @@ static inline bool round_is_zero(enum plan_values v)
  * numbers of both signs, as products that are made of fewer products add and take away. */
 static inline bool round_cancels(enum plan_values v, uint64_t seed)
 {
-	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) == PLAN_FORM_RECTIFIED);
+	unsigned form = plan_natural_form(seed);
+	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && (form == PLAN_FORM_RECTIFIED || form == PLAN_FORM_SIGNS));
 }
 
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */

@@ -173,10 +173,10 @@ bool suite_chooses(const struct plan *plan, enum plan_values values, size_t k, u
 	return true;
 }
 
-/* A seed that chooses buffer k alone; 0: none was found. */
-static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, size_t k, uint64_t first)
+/* A seed that chooses buffer k alone, so many steps behind the first one; 0: none was found. */
+static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, size_t k, uint64_t first, uint64_t step)
 {
-	for (uint64_t seed = first; seed < first + CHOICES; seed += PLAN_SEEDS)
+	for (uint64_t seed = first; seed < first + CHOICES; seed += step)
 		if (suite_chooses(plan, values, k, seed))
 			return seed;
 	return 0;
@@ -191,7 +191,51 @@ static unsigned takers(const struct plan *plan, enum plan_values values)
 	return n;
 }
 
-/* Each form once, by chance in all arrays or in some; then arrays, four at most, of which one is zero alone or all others are. */
+/* The seed of draw i of PLAN_NATURAL: each form once, by chance in all arrays or in some, then once more, the other way round. An
+ * added mask is one array beside others, a square one at first. */
+static uint64_t natural_seed(const struct plan *plan, uint64_t seed, unsigned i)
+{
+	unsigned again = i / PLAN_FORMS, some = takers(plan, PLAN_NATURAL), form = (unsigned)((seed + i) % PLAN_FORMS);
+	bool all = some == 1 || ((seed >> (8 + i % PLAN_FORMS)) ^ again) & 1;
+	uint64_t drawn = plan_natural_seed(seed + 2 * PLAN_FORMS * again, form, all), chosen;
+	if (form != PLAN_FORM_ADDITIVE || some == 1)
+		return drawn;
+	size_t one = 0, seen = 0; /* each as likely */
+	bool square = false;
+	for (size_t k = 0; k < plan->buffer_count; k++) {
+		const struct plan_buffer *b = &plan->buffers[k];
+		bool is_square = again == 0 && b->rank > 1 && b->dims[b->rank - 1] == b->dims[b->rank - 2];
+		if (!plan_takes(b, PLAN_NATURAL) || !dtype_is_float(b->type) || (square && !is_square))
+			continue;
+		seen = is_square && !square ? 1 : seen + 1;
+		square = is_square;
+		if ((seed >> 32) % seen == 0)
+			one = k;
+	}
+	drawn = plan_natural_seed(drawn, form, false);
+	chosen = seed_choosing(plan, PLAN_NATURAL, one, drawn, 2 * PLAN_FORMS);
+	return chosen ? chosen : drawn;
+}
+
+/* Draws of PLAN_NATURAL, but for the first one while time is left. */
+struct forms {
+	unsigned first, end;
+	int64_t until;
+};
+
+static int draw_forms(struct suite_running *r, const struct forms *q, struct check *c, bool *io_judged, char **io_unfit,
+		      struct err *e)
+{
+	int rc = 0;
+	for (unsigned i = q->first; i < q->end && rc == 0 && c->passed && (i == 0 || clock_now() < q->until); i++) {
+		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
+		input.seed = natural_seed(r->trial.variant->plan, r->q->seed, i);
+		rc = execute(r, &input, c, io_judged, io_unfit, e);
+	}
+	return rc;
+}
+
+/* Forms; then arrays, four at most, of which one is zero alone or all others are; then forms of small arrays again. */
 int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
 	const struct plan *plan = r->trial.variant->plan;
@@ -200,23 +244,21 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
 	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
 	int64_t until = clock_now() + DRAWS_NS;
+	struct forms forms = { .end = some ? draws : 0, .until = until };
 	bool judged = false;
-	int rc = 0;
-	for (unsigned i = 0; some && i < draws && rc == 0 && c->passed && (i == 0 || clock_now() < until); i++) {
-		bool all = some == 1 || seed >> (8 + i) & 1;
-		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
-		input.seed = plan_natural_seed(seed, (seed + i) % PLAN_FORMS, all);
-		rc = execute(r, &input, c, &judged, ret_unfit, e);
-	}
+	int rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	for (size_t i = 0; blanks && i < kinds * plan->buffer_count && rc == 0 && c->passed && clock_now() < until; i++) {
 		size_t k = (i / kinds + seed) % plan->buffer_count;
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_BLANK };
 		if (!plan_takes(&plan->buffers[k], PLAN_BLANK) ||
-		    (input.seed = seed_choosing(plan, PLAN_BLANK, k, plan_seed(seed, i % kinds))) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_BLANK, k, plan_seed(seed, i % kinds), PLAN_SEEDS)) == 0)
 			continue;
 		blanks--;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
+	forms = (struct forms){ .first = PLAN_FORMS, .end = 2 * PLAN_FORMS, .until = until };
+	if (some && rc == 0 && bytes <= SMALL_BYTES)
+		rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	if (!some)
 		*ret_unfit = mem_str("no input has such values");
 	if (rc == 0 && !c->passed && round_inputs(plan, PLAN_NATURAL).open)
@@ -243,7 +285,7 @@ int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit,
 		static const uint64_t kinds[3] = { 0, 1, 3 };
 		bool alone = plan_is_one_row(b);
 		if (!plan_takes(b, PLAN_RUNS) || (i % 3 && !alone) ||
-		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, plan_seed(r->q->seed, kinds[i % 3]))) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_RUNS, k, plan_seed(r->q->seed, kinds[i % 3]), PLAN_SEEDS)) == 0)
 			continue;
 		rc = execute(r, &input, c, &judged, &unfit, e);
 		if (rc == 0 && !c->passed) {
@@ -279,7 +321,7 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_PATTERNS };
 		uint64_t kind = k > none ? (k - none - 1) % PLAN_SEEDS : PLAN_SEED_COMBS + ((r->q->seed + k) & 1);
 		if ((k < none && (!plan_takes(&plan->buffers[k], PLAN_PATTERNS) || (large && k != one))) ||
-		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, plan_seed(first, kind))) == 0)
+		    (input.seed = seed_choosing(plan, PLAN_PATTERNS, k, plan_seed(first, kind), PLAN_SEEDS)) == 0)
 			continue;
 		if (k >= none)
 			first = input.seed + PLAN_SEEDS;

@@ -361,8 +361,41 @@ static void test_mask(void)
 	free(got);
 }
 
+/* Rows of four different numbers of a hundred, and rows that are drawn with replacement. */
+static void test_once(void)
+{
+	enum { ROWS = N / 4, CHOICES = 100 };
+	struct plan_buffer b = matrix("y", DTYPE_I32, ROWS, 4);
+	struct judgement random = { .kind = JUDGE_DISTRIBUTION };
+	int32_t *samples[3];
+	for (int k = 0; k < 3; k++) {
+		samples[k] = MEM_NEW_N(int32_t, N);
+		state = (uint64_t)(k + 1) * 1000003;
+		for (int i = 0; i < N; i++) {
+			bool again = true;
+			while (again) {
+				samples[k][i] = (int32_t)(uniform() * CHOICES);
+				again = false;
+				for (int j = i / 4 * 4; j < i && k < 2; j++)
+					again = again || samples[k][j] == samples[k][i];
+			}
+		}
+	}
+	is_str(compare(&b, samples[1], samples[0], random, NULL).finding, "", "rows without repetitions: others pass");
+	has_str(compare(&b, samples[2], samples[0], random, NULL).finding,
+		" rows hold a number more than once, of the reference's none", "rows with repetitions are wrong");
+	is_str(compare(&b, samples[2], samples[2], random, NULL).finding, "", "where the reference has them, they pass");
+	/* 29 of them may be chance. */
+	for (int row = 0; row < 29; row++)
+		samples[1][4 * row] = samples[1][4 * row + 1];
+	is_str(compare(&b, samples[1], samples[0], random, NULL).finding, "", "and so do a few that may be chance");
+	for (int k = 0; k < 3; k++)
+		free(samples[k]);
+}
+
 int main(void)
 {
+	test_once();
 	test_exact();
 	test_within();
 	test_argmax();

@@ -133,8 +133,78 @@ static void test_sparse_masks_and_prices(void)
 	ok(off == 0 && whole > 2 && cents > 2 && whole + cents == 16, "arrays hold prices (%d) or pieces (%d)", cents, whole);
 }
 
+/* Charges, a mask that is added to scores, and logits of a classifier. */
+static void test_signs_masks_and_peaks(void)
+{
+	enum { ROWS = 64, COLUMNS = 64, ALL = ROWS * COLUMNS };
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL), unit = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM),
+			   labels = array(DTYPE_I32, 1, ROWS, PLAN_RANDOM);
+	int off = 0, chess = 0, random = 0, whole = 0, holes = 0, near = 0, peaks = 0, named = 0;
+	unit.lo = 0;
+	unit.hi = 1;
+	labels.lo = 0;
+	labels.hi = COLUMNS;
+	for (int k = 0; k < 16; k++) {
+		char name[] = { (char)('a' + k), 0 };
+		int turns = 0;
+		b.name = name;
+		float *v = natural(&b, PLAN_FORM_SIGNS);
+		for (int i = 0; i < ALL; i++) {
+			off += fabsf(v[i]) != 1;
+			turns += i >= COLUMNS && v[i] == -v[i - COLUMNS];
+		}
+		chess += turns == ALL - COLUMNS;
+		random += turns > ALL / 3 && turns < ALL * 2 / 3;
+		free(v);
+	}
+	ok(off == 0 && chess > 2 && random > 2 && chess + random == 16, "signs like a chessboard (%d) or at random (%d)", chess,
+	   random);
+	float *v = natural(&unit, PLAN_FORM_SIGNS), *w = natural(&unit, PLAN_FORM_ADDITIVE);
+	for (int i = 0; i < ALL; i++)
+		off += v[i] < 0 || v[i] >= 1 || w[i] < 0 || w[i] >= 1;
+	is_int(off, 0, "a range without signs has none, and no mask");
+	free(v);
+	free(w);
+	v = natural(&b, PLAN_FORM_ADDITIVE);
+	for (int row = 0; row < ROWS; row++) {
+		int masked = 0;
+		for (int i = 0; i < COLUMNS; i++) {
+			float x = v[row * COLUMNS + i];
+			off += x != 0 && x != -256 && x != -10000;
+			masked += x != 0;
+		}
+		whole += masked == COLUMNS;
+		holes += masked < COLUMNS && masked > COLUMNS - 1 - row;
+	}
+	ok(off == 0 && whole == ROWS / 16 && holes > ROWS / 4, "an added mask has holes (%d), and masks rows as a whole (%d)",
+	   holes, whole);
+	free(v);
+	v = natural(&b, PLAN_FORM_PEAKED);
+	int32_t *label = natural(&labels, PLAN_FORM_PEAKED);
+	for (int row = 0; row < ROWS; row++) {
+		int high = 0;
+		for (int i = 0; i < COLUMNS; i++) {
+			high += v[row * COLUMNS + i] > 4;
+			near += fabsf(v[row * COLUMNS + i]) < 1;
+			named += label[row] == i && v[row * COLUMNS + i] > 4;
+		}
+		peaks += high == 1;
+	}
+	ok(peaks == ROWS && near > ALL / 2 && named >= ROWS / 4,
+	   "one column of each row stands out, and labels name it (%d)", named);
+	free(v);
+	free(label);
+	int firsts = 0, others = 0;
+	v = natural(&b, PLAN_FORM_SPECTRUM);
+	for (int i = 0; i < ALL; i++)
+		*(i % COLUMNS ? &others : &firsts) += fabsf(v[i]) > 8;
+	free(v);
+	ok(firsts > ROWS / 8 && firsts <= ROWS / 4 && others == 0, "the first number of a row is far larger (%d)", firsts);
+}
+
 int main(void)
 {
+	test_signs_masks_and_peaks();
 	test_sparse_masks_and_prices();
 	test_natural();
 	return tap_done();

@@ -309,6 +309,62 @@ static void test_complements(void)
 	   SEEDS);
 }
 
+/* Arrays of one number in the middle, and of one that a narrow counter loses. */
+static void test_narrow_counters(void)
+{
+	enum { SEEDS = 400, SHORT = 3000, LONG = 70000 };
+	struct plan_buffer b = array(DTYPE_U8, 1, SHORT, PLAN_RANDOM), c = array(DTYPE_U8, 1, LONG, PLAN_RANDOM);
+	uint8_t *v = MEM_NEW_N(uint8_t, LONG);
+	int middle = 0, lost[2] = { 0 };
+	for (uint64_t seed = 1; seed <= SEEDS; seed++)
+		for (int k = 0; k < 2; k++) {
+			int n = k ? LONG : SHORT, first = 0, all = 0, near = 0;
+			fill_chosen(k ? &c : &b, &(struct fill_choice){ .seed = seed, .values = PLAN_MIXED_ENDS }, v);
+			while (first < n && v[first] == v[0])
+				first++;
+			for (int i = 0; i < n; i++) {
+				all += v[i] == v[0];
+				near += v[i] == 127 || v[i] == 128;
+			}
+			middle += k && near > n / 8 * 7;
+			lost[k] += first == (k ? 65536 : 256) && all == first;
+		}
+	ok(middle > SEEDS / 20 && middle < SEEDS / 5, "some arrays are in the middle of their range (%d of %d)", middle, SEEDS);
+	ok(lost[0] > SEEDS / 20 && lost[1] > SEEDS / 20, "in some a number is there 256 or 65536 times (%d, %d)", lost[0], lost[1]);
+	free(v);
+}
+
+/* Columns that are small in all rows, by no more than the type holds. */
+static void test_rare_columns(void)
+{
+	enum { LINES = 32, WIDTH = 64, ALL = LINES * WIDTH, ARRAYS = 26 };
+	int wide = 0, small = 0, tiny = 0;
+	for (int k = 0; k < ARRAYS; k++) {
+		char name[] = { (char)('a' + k), 0 };
+		struct plan_buffer b = array(DTYPE_F32, LINES, WIDTH, PLAN_PROBABILITIES), half = b;
+		float v[ALL];
+		uint16_t h[ALL];
+		int rare = 0;
+		half.type = half.rounded = DTYPE_F16;
+		b.name = half.name = name;
+		half.bytes = sizeof h;
+		fill_chosen(&b, &(struct fill_choice){ .seed = 3, .values = PLAN_WIDE }, v);
+		fill_chosen(&half, &(struct fill_choice){ .seed = 3, .values = PLAN_WIDE }, h);
+		for (int x = 0; x < WIDTH; x++) {
+			int rows = 0;
+			for (int y = 0; y < LINES; y++)
+				rows += v[y * WIDTH + x] < 0x1p-26f && v[y * WIDTH + x] > 0;
+			rare += rows == LINES;
+		}
+		wide += rare > WIDTH / 8;
+		small += rare == 0;
+		for (int i = 0; i < ALL; i++)
+			tiny += h[i] == 0;
+	}
+	ok(wide > ARRAYS / 2 && small > ARRAYS / 16 && wide + small == ARRAYS, "in most arrays whole columns are rare (%d)", wide);
+	is_int(tiny, 0, "but not zero in halves");
+}
+
 /* A single NaN or infinity often stands where code that works in tiles stops early. */
 static void test_lone_ends(void)
 {
@@ -334,6 +390,8 @@ static void test_lone_ends(void)
 
 int main(void)
 {
+	test_narrow_counters();
+	test_rare_columns();
 	test_lone_ends();
 	test_blocks();
 	test_sorted_ends();
