@@ -20,8 +20,6 @@ enum {
 	BELOW = -256, /* where exponentials vanish, too, but sums with it keep their digits */
 	LEAST_PEAK = 8,
 	MOST_PEAK = 24,
-	CONSTANT_TERM = 10, /* of a spectrum: a power of two, */
-	NARROW_TERM = 5,    /* and of narrow types */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -102,14 +100,6 @@ static double peaked(const struct stream *s, uint64_t i, double v)
 	return v + LEAST_PEAK + (MOST_PEAK - LEAST_PEAK) * stream_unit(salted(s, AGAIN, row));
 }
 
-/* Sums about a row's first number lose their digits where it is far from the others. */
-static double in_spectrum(const struct stream *s, uint64_t i, double v)
-{
-	bool narrow = dtype_smallest_normal(s->buffer->type) > 0x1p-20;
-	bool first = i % s->columns == 0 && s->columns > SHORT && (s->rows == 1 || is_chosen(s, NEAR, i / s->columns));
-	return first ? v * power(narrow ? NARROW_TERM : CONSTANT_TERM) : v;
-}
-
 /* A multiple of 0.01, or in half of the arrays and in half of the rows of others of 1; a row's numbers are of one size. */
 static double decimal(const struct stream *s, uint64_t i)
 {
@@ -164,8 +154,7 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case PLAN_FORM_MASKED: return low + is_visible(s, i);
 	case PLAN_FORM_DECIMAL: return decimal(s, i);
 	case PLAN_FORM_SIGNS: return low < 0 && low + width > 1 ? sign_of(s, i) : v;
-	case PLAN_FORM_ADDITIVE:
-	case PLAN_FORM_SPECTRUM: return v;
+	case PLAN_FORM_ADDITIVE: return v;
 	case PLAN_FORM_PEAKED: return salted(s, AGAIN, i / SCALED) % 4 ? low + one_of(peak_of(s, i), width) : v;
 	default: return text ? letter(s, i) : v;
 	}
@@ -207,7 +196,6 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	case PLAN_FORM_SIGNS: return low <= -1 && high >= 1 ? sign_of(s, i) : v;
 	case PLAN_FORM_ADDITIVE: return low < 0 && high >= 0 && special_holds(b, FAR_BELOW) ? added(s, i) : v;
 	case PLAN_FORM_PEAKED: return peaked(s, i, v);
-	case PLAN_FORM_SPECTRUM: return in_spectrum(s, i, v);
 	default: return (double)(int64_t)(drawn & 1);
 	}
 }

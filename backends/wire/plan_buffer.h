@@ -122,15 +122,14 @@ enum {
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
-	PLAN_FORMS = 15, /* the same of PLAN_NATURAL, */
+	PLAN_FORMS = 14, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
 	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
 	PLAN_FORM_MASKED = 9,    /* a mask of ones on and below the diagonal, but for holes */
 	PLAN_FORM_DECIMAL = 10,  /* prices and numbers of pieces, of several sizes */
 	PLAN_FORM_SIGNS = 11,    /* 1 and -1, like a chessboard or at random */
 	PLAN_FORM_ADDITIVE = 12, /* a mask that is added: zero, or far below; one row of sixteen is masked as a whole */
-	PLAN_FORM_PEAKED = 13,   /* one column of each row stands out, as logits of a classifier do; most labels name it */
-	PLAN_FORM_SPECTRUM = 14  /* the first number of one row of four is far larger, as that of a spectrum is */
+	PLAN_FORM_PEAKED = 13    /* one column of each row stands out, as logits of a classifier do; most labels name it */
 };
 static inline int plan_width(uint64_t seed)
 {
