@@ -6,6 +6,7 @@
 
 #include "base/lock.h"
 #include "base/mem.h"
+#include "core/workers/cancel.h"
 
 enum { KEPT = 4, MEMORY_SHARE = 32 };
 #define BYTES_MAX (UINT64_C(256) << 20) /* to prepare more takes little of the time of an execution */
@@ -69,6 +70,8 @@ static void end(struct kept_trial *t)
 
 int kept_trial_take(struct kept_trials *kept, const struct kept_trial_request *q, struct kept_trial **ret_trial, struct err *e)
 {
+	if (cancel_check(q->ev->cancel, e) < 0)
+		return -ERR_CANCELLED;
 	char *text = params_text(q->params), *key = mem_fmt("%s %s %s", context_hash(q->ctx)->hex, q->facts->id, text);
 	struct kept_trial *t = find(kept, q->worker, key);
 	free(text);

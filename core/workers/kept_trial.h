@@ -27,7 +27,8 @@ struct kept_trial_request {
 	const struct facts *facts;
 };
 
-/* A kept trial, or one that is built and prepared now. Errors are those of variant_build and trial_begin. */
+/* A kept trial, or one that is built and prepared now. Errors are those of variant_build and trial_begin,
+ * and -ERR_CANCELLED. */
 int kept_trial_take(struct kept_trials *kept, const struct kept_trial_request *q, struct kept_trial **ret_trial, struct err *e);
 /* Gives it back while `worker` is still the caller's. usable: its last execution ended as it should. Large buffers are not kept. */
 void kept_trial_give(struct kept_trial *take_trial, bool usable);
