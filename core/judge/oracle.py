@@ -279,7 +279,10 @@ def name_of(problem):
 
 def answer_there(question, problems):
     """Inputs and outputs are on the device."""
-    shared = Shared(question["device"])
+    try:
+        shared = Shared(question["device"])
+    except Exception as why:  # another machine's device, for one
+        raise Refused(f"{type(why).__name__}: {why}")
 
     def act(problem):
         outputs = [shared.tensor(x) for x in question["outputs"]]

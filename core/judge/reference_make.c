@@ -554,7 +554,7 @@ static int make(struct making *m, struct err *e)
 	if (rc == 0)
 		rc = truth_choose(references_truths(q->j->ev->references), q->j, q->process, q->params, &m->truth, e);
 	if (rc == 0 && asks) {
-		m->r->resident &= m->truth.on_gpu;
+		m->r->resident &= m->truth.on_gpu && strchr(q->j->facts->id, '/') == NULL; /* of this machine */
 		rc = load_kernels(m, e);
 	}
 	if (rc == 0)

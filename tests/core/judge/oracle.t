@@ -41,15 +41,16 @@ def x(name, kind, **more):
     return {"name": name, "type": kind, "declared": kind, "shape": [N], **more}
 
 
-def ask(a, b, arrays=True, **more):
+def ask(a, b, arrays=True, sends=True, **more):
     """The answer's line, and its arrays: doubles, then floats, then what is plain."""
     outputs = [{**x("y", "f64"), "declared": "f32"}, x("z", "i32")]
     question = {"protocol": 1, "ask": "reference", "source": SOURCE, "double": True, "params": {}, "outputs": outputs,
                 "inputs": [x("a", "f32"), x("b", "f32", closed=[0.0, 1.0]), x("i", "i32")], **more}
-    asked.stdin.write(json.dumps(question).encode() + b"\n" + array.array("f", a).tobytes() + array.array("f", b).tobytes()
-                      + array.array("i", range(N)).tobytes())
+    asked.stdin.write(json.dumps(question).encode() + b"\n")
+    if sends:
+        asked.stdin.write(array.array("f", a).tobytes() + array.array("f", b).tobytes() + array.array("i", range(N)).tobytes())
     asked.stdin.flush()
-    head = json.loads(asked.stdout.readline())
+    head = json.loads(asked.stdout.readline() or '{"error": "the process is gone"}')
     if not arrays:
         return head, None
     kinds = "di" + ("ff" if "moves" in more else "") + ("fi" if head.get("plain") else "")
@@ -71,6 +72,8 @@ jump = ask([4.0] * N, b, moves=moves, source="def reference(a, i):\n    return 1
 is_true(jump[0] == [math.inf] * N and jump[2] == [math.inf] * N, "an infinity that becomes finite has moved infinitely far")
 ways = ask(a, b, ask="time", device="cpu", flush=64, double=False, source=MODULE, arrays=False)[0]["ways"]
 is_true(ways["eager"] is None, f"code that is timed is a module, as torch.compile needs it: {ways['eager']}")
+head = ask(a, b, device="nowhere/cuda:0", arrays=False, sends=False)[0]
+is_true("gone" not in head["error"] and ask(a, b)[1][0][0] == 4, f"a device that it cannot use is an answer: {head['error']}")
 asked.stdin.close()
 is_true(asked.wait(20) == 0, "the process ends with its input")
 print(f"1..{count}")
