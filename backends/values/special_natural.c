@@ -152,7 +152,7 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
 	case PLAN_FORM_RECTIFIED: return is_active(s, i) ? v : low;
 	case PLAN_FORM_MASKED: return low + is_visible(s, i);
-	case PLAN_FORM_DECIMAL: return decimal(s, i);
+	case PLAN_FORM_DECIMAL: return decimal(s, i) + 1; /* zero often marks the end of a list */
 	case PLAN_FORM_SIGNS: return low < 0 && low + width > 1 ? sign_of(s, i) : v;
 	case PLAN_FORM_ADDITIVE: return v;
 	case PLAN_FORM_PEAKED: return salted(s, AGAIN, i / SCALED) % 4 ? low + one_of(peak_of(s, i), width) : v;

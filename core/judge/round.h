@@ -63,7 +63,8 @@ static inline bool round_is_far(enum plan_values v)
 /* Where the errors of two honest formulas differ most. */
 static inline bool round_has_long_tails(enum plan_values v, uint64_t seed)
 {
-	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) == PLAN_FORM_DECIMAL);
+	/* Forms from prices on: signs, added masks and peaks leave small pivots beside large numbers. */
+	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) >= PLAN_FORM_DECIMAL);
 }
 
 /* Where iterations that converge to zero may end near it, and the largest element says how near. */
