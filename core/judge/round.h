@@ -11,7 +11,7 @@
 #define FAR_FACTOR 32.0 /* times the roundoffs on far values */
 #define SHIFTED_FACTOR 4.0
 #define END_FACTOR 16.0    /* where all of a row lie close together and one element may lie apart */
-#define LOST 0x1p-50 /* beside 1 */
+#define LOST 0x1p-50       /* beside 1 */
 #define MIXED_FACTOR 256.0 /* on rows of two scales: what is small there costs what is large */
 
 static inline bool round_is_at_end(enum plan_values v)
@@ -41,8 +41,8 @@ static inline bool round_cancels(enum plan_values v, uint64_t seed)
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
 static inline bool round_may_crash(enum plan_values v)
 {
-	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES ||
-	       v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
+	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES || v == PLAN_NARROW ||
+	       v == PLAN_NATURAL || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
