@@ -104,8 +104,8 @@ template <typename T> __device__ static T plus(T a, T b) { return a + b; }
 template <typename T> __device__ static T larger(T a, T b) { return a > b ? a : b; }
 template <typename T> __device__ static T smaller(T a, T b) { return a < b ? a : b; }
 
-/* What all threads of a block have, joined, in its first thread. So many atomics on one address as there are threads would take longer
- * than all else. Every thread of the block must come here. */
+/* What all threads of a block have, joined, in its first thread. So many atomics on one address as there are threads would take
+ * longer than all else. Every thread of the block must come here. */
 template <typename T, T (*join)(T, T)> __noinline__ __device__ static T of_block(T mine)
 {
 	__shared__ T parts[BLOCK / WARP];
@@ -227,11 +227,12 @@ template <typename T> __device__ static u64 put(T *to, const u64 *value, int n, 
 	return wrong;
 }
 
-/* Of one multiprocessor. With more, rare kinds of values lack registers, and what is kept in memory instead does not fit its cache. */
+/* Of one multiprocessor. With more, rare kinds of values lack registers, and what is kept in memory instead does not fit its
+ * cache. */
 enum { FILL_BLOCKS = 3 };
 
 /* All allocated elements: logical ones, and 0xFF between and behind the rows. With `found`, compares in place of writing. */
-extern "C" __global__ void __launch_bounds__(256, FILL_BLOCKS)
+extern "C" __global__ void __launch_bounds__(BLOCK, FILL_BLOCKS)
 judge_fill(const __grid_constant__ struct filling f, struct found *found)
 {
 	const struct plan_buffer &b = f.buffer;

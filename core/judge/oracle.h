@@ -39,7 +39,7 @@ struct oracle_output {
 struct oracle_answer {
 	struct oracle_output *outputs; /* in the plan's order */
 	size_t count;
-	char *by;      /* what computed it: "torch 1.13.1 on the CPU, in double"; owned */
+	char *by;    /* what computed it: "torch 1.13.1 on the CPU, in double"; owned */
 	bool on_gpu; /* which was a CUDA device that the process chose itself */
 };
 

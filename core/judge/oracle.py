@@ -125,8 +125,10 @@ class Shared:
             raise Refused(f"CUDA error {status} while it opened {x['name']} in the judge's memory")
         self.opened.append(at)
 
+        size = size_of(x["shape"]) * torch.empty(0, dtype=kind).element_size()
+
         class Place:
-            __cuda_array_interface__ = {"shape": (size_of(x["shape"]) * torch.empty(0, dtype=kind).element_size(),), "typestr": "|u1", "version": 2,
+            __cuda_array_interface__ = {"shape": (size,), "typestr": "|u1", "version": 2,
                                         "data": (at.value + x["at"]["offset"], False)}
         return torch.as_tensor(Place(), device=self.device).view(kind).reshape(x["shape"])
 

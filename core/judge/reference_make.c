@@ -316,15 +316,15 @@ static int take_trial(const struct making *m, const struct context *ctx, const s
 }
 
 /* Its arrays stay on the device. */
-static int run_oracle_there(struct making *m, const struct plan *plan, struct err *e)
+static int run_oracle_there(struct making *m, struct err *e)
 {
 	struct trial_input input = input_of(m);
-	struct oracle_question q = question_of(m, plan, &input);
+	struct oracle_question q = question_of(m, m->plan, &input);
 	struct oracle_run run;
 	int rc = oracle_run_begin(&run, m->q->process, &q, e);
 	m->there = &run;
 	if (rc == 0)
-		rc = run_truth_with(m, &run.trial, plan, e);
+		rc = run_truth_with(m, &run.trial, m->plan, e);
 	oracle_run_end(&run);
 	m->there = NULL;
 	return rc;
@@ -333,20 +333,15 @@ static int run_oracle_there(struct making *m, const struct plan *plan, struct er
 /* What does not fit on the device beside everything else, the oracle computes with arrays that travel. */
 static int run_oracle(struct making *m, struct err *e)
 {
-	struct variant v = { 0 };
-	int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &v.plan, e);
-	bool there = rc == 0 && m->r->resident;
-	if (there)
-		rc = run_oracle_there(m, v.plan, e);
-	if (there && m->r->output_count == 0 && (rc == -ERR_INTERNAL || rc == -ERR_BUSY)) {
+	if (m->r->resident) {
+		int rc = run_oracle_there(m, e);
+		if (m->r->output_count || (rc != -ERR_INTERNAL && rc != -ERR_BUSY))
+			return rc;
 		*e = (struct err)ERR_INIT;
-		rc = 0;
-		m->r->resident = there = false;
+		m->r->resident = false;
 	}
-	if (rc == 0 && !there)
-		rc = run_truth_with(m, &(struct trial){ .variant = &v }, v.plan, e);
-	variant_fini(&v);
-	return rc;
+	struct variant v = { .plan = m->plan };
+	return run_truth_with(m, &(struct trial){ .variant = &v }, m->plan, e);
 }
 
 static int run_truth(struct making *m, struct err *e)
@@ -491,14 +486,10 @@ static int run_baseline(struct making *m, struct err *e)
 static int run_plain(struct making *m, struct err *e)
 {
 	struct trial_input input = input_of(m);
+	struct oracle_question q = question_of(m, m->plan, &input);
 	struct oracle_run run;
-	struct plan *plan = NULL;
-	int rc = host_run(m->truth.ctx, m->truth.params, m->q->j->facts, &plan, e);
-	if (rc < 0)
-		return rc;
-	struct oracle_question q = question_of(m, plan, &input);
 	q.in_double = false;
-	rc = oracle_run_begin(&run, m->q->process, &q, e);
+	int rc = oracle_run_begin(&run, m->q->process, &q, e);
 	m->there = &run;
 	if (rc == 0)
 		rc = ask(m, &q, e);
@@ -506,7 +497,6 @@ static int run_plain(struct making *m, struct err *e)
 		rc = make_bounds(m, &run.trial, k, e);
 	oracle_run_end(&run);
 	m->there = NULL;
-	plan_free(plan);
 	return rc;
 }
 
@@ -534,7 +524,7 @@ static int look_at_plan(struct making *m, struct err *e)
 	m->operands = u;
 	m->stored = context_oracle(q->j->baseline) ? STEPS_ROUNDED * plan_roundoff(plan) : plan_stored_roundoff(plan);
 	m->nan = plan_takes_nan(plan);
-	plan_free(plan);
+	m->plan = plan;
 	return 0;
 }
 
@@ -563,11 +553,11 @@ static int make(struct making *m, struct err *e)
 	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);
 	if (rc == 0 && m->r->resident && m->truth.kind == TRUTH_ORACLE_DOUBLE && has_baseline(m)) {
-		struct err why = ERR_INIT;
-		alone = run_plain(m, &why) == -ERR_INTERNAL; /* the code does not run so */
-		if (!alone && why.code != ERR_NONE) {
-			*e = why;
-			rc = -(int)why.code;
+		rc = run_plain(m, e);
+		alone = rc == -ERR_INTERNAL; /* the code does not run so */
+		if (alone) {
+			*e = (struct err)ERR_INIT;
+			rc = 0;
 		}
 	}
 	for (size_t k = 0; rc == 0 && alone && k < m->r->output_count; k++)
@@ -591,6 +581,7 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 	free(m.raw);
 	oracle_answer_fini(&m.answer);
 	truth_fini(&m.truth);
+	plan_free(m.plan);
 	bool lost = round_may_crash(q->values) && (e->code == ERR_CRASH || e->code == ERR_TIMEOUT);
 	if (rc < 0 && q->values != PLAN_DECLARED && (e->code == ERR_INTERNAL || e->code == ERR_WRONG || lost)) {
 		/* Other values need not suit every context: what they cannot judge is noted. */

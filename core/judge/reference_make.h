@@ -42,13 +42,14 @@ struct making_raw {
 struct making {
 	const struct reference_making *q;
 	const struct spec *spec;
+	struct plan *plan; /* the baseline's */
 	struct truth truth;
 	struct reference *r;
 	struct making_raw *raw; /* one an output */
-	double operands; /* roundoff to which `precision:` lets kernels round operands of products; 0: that of the arrays */
-	double stored;   /* of arrays that the baseline stores and reads again, or of what Python code rounds between its steps */
-	bool nan;        /* inputs take NaN */
-	bool likely;     /* only probabilities have such values: they are never far from 1 together */
+	double operands;        /* roundoff to which `precision:` lets kernels round operands of products; 0: that of the arrays */
+	double stored; /* of arrays that the baseline stores and reads again, or of what Python code rounds between its steps */
+	bool nan;      /* inputs take NaN */
+	bool likely;   /* only probabilities have such values: they are never far from 1 together */
 	double amplitude;
 	unsigned perturbations;
 	int64_t timeout;

@@ -50,13 +50,13 @@ static struct kept_trial *remove_locked(struct kept_trials *kept, size_t i)
 	return t;
 }
 
-/* What is kept of this worker: under that key, or any (NULL). */
+/* What is kept of this worker under that key; NULL: nothing. */
 static struct kept_trial *find(struct kept_trials *kept, const struct pool_worker *worker, const char *key)
 {
 	struct kept_trial *found = NULL;
 	lock_take(&kept->lock);
 	for (size_t i = 0; i < kept->count && found == NULL; i++)
-		if (kept->at[i]->trial.worker == worker && (key == NULL || strcmp(kept->at[i]->key, key) == 0))
+		if (kept->at[i]->trial.worker == worker && strcmp(kept->at[i]->key, key) == 0)
 			found = remove_locked(kept, i);
 	lock_release(&kept->lock);
 	return found;
