@@ -140,14 +140,15 @@ static void test_signs_masks_and_peaks(void)
 	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_NORMAL), unit = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM),
 			   labels = array(DTYPE_I32, 1, ROWS, PLAN_RANDOM);
 	int off = 0, chess = 0, random = 0, whole = 0, holes = 0, near = 0, peaks = 0, named = 0;
+	char name[2] = "a";
+	b.name = name;
 	unit.lo = 0;
 	unit.hi = 1;
 	labels.lo = 0;
 	labels.hi = COLUMNS;
 	for (int k = 0; k < 16; k++) {
-		char name[] = { (char)('a' + k), 0 };
 		int turns = 0;
-		b.name = name;
+		name[0] = (char)('a' + k);
 		float *v = natural(&b, PLAN_FORM_SIGNS);
 		for (int i = 0; i < ALL; i++) {
 			off += fabsf(v[i]) != 1;
