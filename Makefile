@@ -25,7 +25,7 @@ LIBS    := $(PKG_LIBS) -ldl -lpthread \
            -lglslang-default-resource-limits -lSPIRV-Tools-opt -lSPIRV-Tools -lstdc++ -lm
 
 ROOMS   := base backends/wire backends/sandbox backends/values backends/timing backends/worker backends/gpu backends/cuda backends/hip backends/hlsl \
-           core/context core/record core/workers core/measure core/knowledge core/advise core/judge core/search core/tune core/transform core/optimize core/problems core/jobs \
+           core/context core/record core/workers core/measure core/knowledge core/advise core/judge core/selftest core/search core/tune core/transform core/optimize core/problems core/jobs \
            mcp daemon daemon/verbs daemon/tools
 SRC     := $(foreach r,$(ROOMS),$(wildcard $(r)/*.c $(r)/*.cc))
 OBJ     := $(patsubst %,$(BUILD)/%.o,$(SRC))

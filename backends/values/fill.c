@@ -67,6 +67,7 @@ struct filling {
 	const struct plan_buffer *buffer;
 	uint64_t key;     /* of ξ */
 	double amplitude; /* 0: nothing moves */
+	bool half;        /* FILL_HALF */
 	uint8_t *to;
 };
 
@@ -115,7 +116,8 @@ static void fill_changed(const struct filling *f, uint64_t first, uint8_t *to, s
 		fill_plain(f, first + at, (uint8_t *)plain, some);
 		dtype_load_all(from, plain, v, some);
 		for (size_t i = 0; f->amplitude != 0 && i < some; i++)
-			v[i] = special_moved(&f->stream, f->values, f->key, f->amplitude, first + at + i, v[i]);
+			if (!f->half || stream_random(~f->key, first + at + i) & 1)
+				v[i] = special_moved(&f->stream, f->values, f->key, f->amplitude, first + at + i, v[i]);
 		store_all(type, v, to + at * dtype_size(type), some);
 	}
 }
@@ -171,6 +173,7 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 		.values = fill_values(b, choice),
 		.buffer = b,
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,
+		.half = choice->perturbation & FILL_HALF,
 		.to = to,
 	};
 	f.stream.immediates = &choice->immediates;

@@ -13,6 +13,8 @@
  * may yield hi (f16 and bf16 round the f32 value); integers are lo…hi-1. normal: mean 0, deviation 1, within ±6. iota: the logical
  * index; floats start again at 1/roundoff, beyond which they cannot count; integers wrap. */
 void fill_buffer(const struct plan_buffer *b, uint64_t seed, void *to);
+/* In a perturbation: half of the elements do not move, of buffers that the host fills. */
+#define FILL_HALF UINT32_C(0x80000000)
 /* Which values a buffer gets. */
 struct fill_choice {
 	uint64_t seed;

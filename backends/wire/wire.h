@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { WIRE_VERSION = 31, WIRE_HEADER = 24 };
+enum { WIRE_VERSION = 32, WIRE_HEADER = 24 };
 #define WIRE_MAGIC UINT32_C(0x4b414550) /* "PEAK" */
 #define WIRE_BODY_MAX (UINT64_C(2) << 30)
 
@@ -161,6 +161,8 @@ struct wire_execute {
 	uint32_t keep;   /* WIRE_KEEP_…: what stays as the last execution left it */
 	uint32_t perturbation; /* which stream of ξ moves floating inputs, x·(1 + amplitude·ξ); 0: none does */
 	double amplitude;      /* -1 < amplitude < 1; the other sign moves the other way */
+	uint64_t still;        /* bit i: buffer i moves by amplitude·share only */
+	double share;          /* 0 to 1 */
 	struct plan_immediates immediates; /* of two kinds of values */
 };
 /* WIRE_KEEP_RAW: the first execution, too, finds memory as the driver gave it, so that a tool notices reads of what was

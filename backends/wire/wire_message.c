@@ -84,6 +84,8 @@ const struct wire_table wire_execute_table = WIRE_TABLE("execute", wire_execute,
 	WIRE_UP_TO(wire_execute, keep, WIRE_KEEP_ALL),
 	WIRE_ANY(wire_execute, perturbation),
 	WIRE_BETWEEN(wire_execute, amplitude, DBL_EPSILON - 1, 1 - DBL_EPSILON),
+	WIRE_ANY(wire_execute, still),
+	WIRE_BETWEEN(wire_execute, share, 0, 1),
 	WIRE_STRUCT(wire_execute, immediates, &chosen_table));
 
 const struct wire_table wire_executed_table = WIRE_TABLE("executed", wire_executed, NULL,

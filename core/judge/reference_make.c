@@ -10,13 +10,14 @@
 #include "base/mem.h"
 #include "core/context/host.h"
 #include "core/judge/dictionary.h"
+#include "core/judge/operands.h"
 #include "core/judge/round.h"
 #include "core/workers/kept_trial.h"
 #include "core/workers/resident.h"
 
 enum {
 	PERTURBATIONS = 4,
-	UNMOVED_MOST = 4, /* elements that may be off where nothing is perturbed */
+	UNMOVED_MOST = 4,  /* elements that may be off where nothing is perturbed */
 	STEPS_ROUNDED = 16 /* roundings of Python code that a kernel may share, where the code errs by as much */
 };
 /* Amplitudes: what bounds grant, so that decisions that rounding turns over are seen; of floats far more than their rounding. */
@@ -246,6 +247,8 @@ static int run_moved(struct making *m, struct trial *t, double amplitude, struct
 	struct trial_input input = input_of(m);
 	int rc = 0;
 	input.amplitude = amplitude;
+	input.still = operands_buffers(m->truth.none, m->spec, t->variant->plan);
+	input.share = operands_share(m->spec);
 	for (input.perturbation = 1; rc == 0 && input.perturbation <= m->perturbations; input.perturbation++)
 		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
 	return rc;
@@ -512,20 +515,28 @@ static int look_at_plan(struct making *m, struct err *e)
 	for (size_t i = 0; i < m->spec->array_count; i++)
 		if (m->spec->arrays[i].role != PLAN_IN && m->spec->arrays[i].judged.kind != JUDGE_CLOSE)
 			m->r->resident = false;
-	/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes both in IN. */
-	double u = spec_roundoff_inputs(m->spec);
 	m->likely = true;
 	for (size_t i = 0; i < plan->buffer_count; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
-		if (b->role == PLAN_SCRATCH)
-			u = fmax(u, spec_roundoff_operand(m->spec, b->type));
 		m->likely &= !plan_takes(b, q->values) || b->fill == PLAN_PROBABILITIES;
 	}
-	m->operands = u;
 	m->stored = context_oracle(q->j->baseline) ? STEPS_ROUNDED * plan_roundoff(plan) : plan_stored_roundoff(plan);
 	m->nan = plan_takes_nan(plan);
 	m->plan = plan;
 	return 0;
+}
+
+/* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes both in IN. */
+static double roundoff_of_operands(const struct making *m)
+{
+	double u = 0;
+	for (size_t k = 0; k < m->spec->array_count; k++)
+		if (m->spec->arrays[k].role != PLAN_OUT && !(k < 64 && m->truth.none >> k & 1))
+			u = fmax(u, spec_roundoff_operand(m->spec, m->spec->arrays[k].type));
+	for (size_t i = 0; i < m->plan->buffer_count; i++)
+		if (m->plan->buffers[i].role == PLAN_SCRATCH)
+			u = fmax(u, spec_roundoff_operand(m->spec, m->plan->buffers[i].type));
+	return u;
 }
 
 static int load_kernels(const struct making *m, struct err *e)
@@ -547,8 +558,10 @@ static int make(struct making *m, struct err *e)
 		m->r->resident &= m->truth.on_gpu && strchr(q->j->facts->id, '/') == NULL; /* of this machine */
 		rc = load_kernels(m, e);
 	}
-	if (rc == 0)
+	if (rc == 0) {
+		m->operands = roundoff_of_operands(m);
 		rc = run_truth(m, e);
+	}
 	bool alone = m->truth.kind == TRUTH_BASELINE || asks || !has_baseline(m);
 	if (rc == 0 && !alone)
 		rc = run_baseline(m, e);

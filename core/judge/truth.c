@@ -12,6 +12,7 @@
 #include "core/context/lift.h"
 #include "core/context/space.h"
 #include "core/judge/bound.h"
+#include "core/judge/operands.h"
 #include "core/judge/oracle.h"
 #include "core/judge/product.h"
 #include "core/workers/resident.h"
@@ -99,7 +100,8 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind, context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->arithmetic, t->on_gpu };
+	return (struct truth){ t->kind,  context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->arithmetic, t->none,
+			       t->on_gpu };
 }
 
 static bool recall(struct truth_memory *m, const char *key, struct truth *ret_truth)
@@ -612,6 +614,24 @@ static int choose(const struct choosing *c, struct truth *t, struct err *e)
 	return rc < 0 && err_is_passing(why.code);
 }
 
+/* Nothing but rounding hangs on it: where the truth does not run so, all inputs are operands. */
+static void find_operands(const struct choosing *c, struct truth *t)
+{
+	const struct spec *spec = context_spec(c->j->baseline);
+	struct err e = ERR_INIT;
+	struct variant v;
+	struct trial trial;
+	if (truth_is_oracle(t) || spec_roundoff_inputs(spec) <= 0 ||
+	    variant_build(c->j->ev, t->ctx, t->params, c->j->facts, &v, &e) < 0)
+		return;
+	if (trial_begin(&trial, c->process, &v, &e) == 0) {
+		if (operands_none(&trial, spec, &t->none, &e) < 0)
+			t->none = 0;
+		trial_end(&trial);
+	}
+	variant_fini(&v);
+}
+
 int truth_choose(struct truth_memory *memory, const struct reference_source *j, struct pool_worker *process,
 		 const struct params *params, struct truth *ret_truth, struct err *e)
 {
@@ -619,8 +639,10 @@ int truth_choose(struct truth_memory *memory, const struct reference_source *j, 
 	struct truth t = { 0 };
 	char *text = params_text(params), *key = mem_fmt("%s %s %s", context_hash(j->baseline)->hex, j->facts->id, text);
 	int rc = recall(memory, key, &t) ? 1 : choose(&c, &t, e);
-	if (rc == 0)
+	if (rc == 0) {
+		find_operands(&c, &t);
 		remember(memory, key, &t);
+	}
 	if (rc >= 0) {
 		*ret_truth = t;
 		rc = 0;

@@ -179,6 +179,8 @@ int trial_execute(struct trial *t, const struct trial_input *input, int64_t time
 					.keep = input->keep,
 					.perturbation = input->perturbation,
 					.amplitude = input->amplitude,
+					.still = input->still,
+					.share = input->share,
 					.immediates = input->immediates };
 	struct wire_executed executed = { 0 };
 	if (!(input->keep & WIRE_LOOK))

@@ -43,6 +43,8 @@ struct trial_input {
 	uint32_t keep; /* WIRE_KEEP_… */
 	uint32_t perturbation;
 	double amplitude;
+	uint64_t still; /* these buffers move by amplitude·share */
+	double share;
 	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS */
 };
 /* Fills inputs from the seed, poisons the rest, runs once. -ERR_WRONG when an input was changed or a red zone was written to. */

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "core/judge/check.h"
-#include "core/judge/selftest.h"
+#include "core/selftest/selftest.h"
 #include "core/workers/binaries.h"
 #include "daemon/app.h"
 #include "daemon/verbs/verbs.h"

@@ -22,7 +22,7 @@ LAYERS = {
 }
 # core's rooms, top to bottom: each includes itself and those below. Sub-rooms count as their parent.
 CORE_ORDER = ("core/jobs", "core/problems", "core/optimize", "core/transform", "core/tune", "core/search", "core/measure",
-              "core/knowledge", "core/advise", "core/judge", "core/workers",
+              "core/knowledge", "core/advise", "core/selftest", "core/judge", "core/workers",
               "core/record", "core/context")
 VENDORS = ("cuda", "hip", "hlsl")  # backends/VENDOR never includes another vendor
 GENERATED = {"embedded_files.h": ("base/embedded.c",), "judge_kernels.h": ("backends/gpu/",)}

@@ -608,6 +608,12 @@ static void test_streams(void)
 	c.perturbation = 2;
 	fill_chosen(&b, &c, other);
 	ok(memcmp(first, other, sizeof first) != 0, "another perturbation moves otherwise");
+	int moved = 0;
+	c.perturbation = 1 | FILL_HALF;
+	fill_chosen(&b, &c, other);
+	for (int i = 0; i < 4000; i++)
+		moved += other[i] != 1;
+	ok(moved > 1800 && moved < 2200, "half of the elements move (%d of 4000)", moved);
 	c = (struct fill_choice){ .seed = 6, .perturbation = 1, .amplitude = 0x1p-10 };
 	fill_chosen(&b, &c, other);
 	ok(memcmp(first, other, sizeof first) != 0, "another seed moves otherwise");

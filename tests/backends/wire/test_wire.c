@@ -57,6 +57,7 @@ static void put_execute(struct buf *out)
 {
 	wire_execute_encode(&(struct wire_execute){ .run = 1, .seed = 42, .poison = 0xFF, .values = PLAN_WIDE,
 						    .keep = WIRE_KEEP_SCRATCH, .perturbation = 2, .amplitude = 0.25,
+						    .still = 5, .share = 0.5,
 						    .immediates = { .count = 2, .at = { -9999, 0.5 } } }, out);
 }
 

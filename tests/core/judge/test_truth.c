@@ -453,6 +453,44 @@ static void test_compile(void)
 	context_free(ctx);
 }
 
+/* What products may round: factors, rows of a mask that is summed over; not what an element needs one number of. */
+static void test_operands(void)
+{
+	struct err e = ERR_INIT;
+	static const struct {
+		const char *what, *precision, *code;
+		unsigned none; /* bit k: array k, of A, B, R, s */
+	} cases[] = {
+		{ "a residual and a scale of rows are no operands", "tensor:f16/f32", "v = v * s[row] + R[row * n + col];", 12 },
+		{ "behind a rectifier neither", "tensor:bf16/f32", "v = max(v * s[row] + R[row * n + col], 0.0);", 12 },
+		{ "a second factor is one", "tensor:f16/f32",
+		  "float w = 0; for (int l = 0; l < n; l++) w += R[row * n + l] * B[l * n + col]; v = v * w * s[row];", 8 },
+		{ "a sum of two numbers needs both", "tensor:f16/f32",
+		  "v = v * s[row] + R[row * n + col] + R[row * n + (col + 1) % n];", 8 },
+		{ "what is not read is any", "tensor:f16/f32", "", 0 },
+		{ "strict arithmetic rounds none", "strict", "v = v * s[row] + R[row * n + col];", 0 },
+	};
+	for (size_t i = 0; i < MEM_COUNT(cases); i++) {
+		struct truth t = { 0 };
+		char *front = mem_fmt(
+			"inputs:\n  n: int = {24}\n  A: f32[n, n] = normal\n  B: f32[n, n] = normal\n  R: f32[n, n] = normal\n"
+			"  s: f32[n] = random\n  C: out f32[n, n]\nprecision: %s\n",
+			cases[i].precision);
+		char *code = mem_fmt("[numthreads(8, 8, 1)]\nvoid k(uint3 id : SV_DispatchThreadID)\n{\n\tint row = int(id.y), col "
+				     "= int(id.x);\n"
+				     "\tfloat v = 0;\n\tfor (int l = 0; l < n; l++) v += A[row * n + l] * B[l * n + col];\n\t%s\n"
+				     "\tC[row * n + col] = v;\n}\n",
+				     cases[i].code);
+		struct context *ctx = parse(front, code, "launch(\"k\", {n / 8, n / 8}, {8, 8}, {A, B, R, s, C, n})\n");
+		ok(choose(ctx, "n=24", &t, &e) == 0 && t.none == cases[i].none, "%s (%llu) %s", cases[i].what,
+		   (unsigned long long)t.none, e.text);
+		truth_fini(&t);
+		context_free(ctx);
+		free(front);
+		free(code);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct err e = ERR_INIT;
@@ -468,6 +506,7 @@ int main(int argc, char **argv)
 		test_compile();
 		test_shared();
 		test_block();
+		test_operands();
 		pool_give(device);
 	}
 	sample_fini(&sample);

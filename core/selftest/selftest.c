@@ -1,12 +1,12 @@
 /* selftest: see selftest.h. */
-#include "core/judge/selftest.h"
+#include "core/selftest/selftest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "core/judge/specimen.h"
+#include "core/selftest/specimen.h"
 #include "core/judge/suite.h"
 #include "core/judge/validate.h"
 

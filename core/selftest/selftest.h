@@ -1,7 +1,7 @@
 /* selftest: a folder of contexts that cheat and of honest ones that look like them, judged as any candidate is. The daemon's verb
  * `selftest` calls it; tests/adversary/README.md describes the files. */
-#ifndef PEAKD_CORE_JUDGE_SELFTEST_H
-#define PEAKD_CORE_JUDGE_SELFTEST_H
+#ifndef PEAKD_CORE_SELFTEST_SELFTEST_H
+#define PEAKD_CORE_SELFTEST_SELFTEST_H
 
 #include "core/workers/eval.h"
 

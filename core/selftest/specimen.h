@@ -1,7 +1,7 @@
 /* specimen: one file of the adversarial suite, read into the context that is judged and the baseline that judges it. selftest.c
  * calls it; tests/adversary/README.md describes the files. */
-#ifndef PEAKD_CORE_JUDGE_SPECIMEN_H
-#define PEAKD_CORE_JUDGE_SPECIMEN_H
+#ifndef PEAKD_CORE_SELFTEST_SPECIMEN_H
+#define PEAKD_CORE_SELFTEST_SPECIMEN_H
 
 #include "core/context/context.h"
 

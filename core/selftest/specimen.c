@@ -1,5 +1,5 @@
 /* specimen: see specimen.h. */
-#include "core/judge/specimen.h"
+#include "core/selftest/specimen.h"
 
 #include <dirent.h>
 #include <errno.h>
