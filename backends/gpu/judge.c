@@ -218,7 +218,7 @@ static struct filling filling_of(const struct backend_run *run, unsigned buffer,
 	bool floats = dtype_is_float(b->type);
 	if (floats && dtype_is_float(b->rounded))
 		f.first.type = b->rounded;
-	f.stream = stream_of(&f.first, choice->seed);
+	f.stream = stream_of(&f.first, fill_seed(b, choice));
 	f.key = special_key(&f.stream, choice->values, choice->seed, choice->perturbation);
 	f.amplitude = floats && choice->perturbation ? choice->amplitude : 0;
 	f.at = run->sets[run->current].buffers[buffer];

@@ -6,6 +6,7 @@
 
 #include "backends/values/special.h"
 #include "backends/wire/dtype_element.h"
+#include "base/mem.h"
 #include "base/parallel_for.h"
 
 enum { BLOCK = 512 };
@@ -156,8 +157,34 @@ static void fill_padding(const struct plan_buffer *b, uint8_t *to)
 	memset(to + used, 0xFF, b->bytes - used);
 }
 
+uint64_t fill_seed(const struct plan_buffer *b, const struct fill_choice *choice)
+{
+	if (choice->values != PLAN_MIXTURE)
+		return choice->seed;
+	uint64_t own = stream_of(b, choice->seed).key;
+	return plan_natural_seed(own, (own >> 32) % PLAN_FORMS, true);
+}
+
+/* One of those that apply. */
+static enum plan_values one_of_mixture(const struct plan_buffer *b, uint64_t seed)
+{
+	static const enum plan_values of[] = {
+		PLAN_NATURAL,  PLAN_NATURAL,    PLAN_NATURAL,  PLAN_NATURAL,     PLAN_LARGER,    PLAN_SEGMENTS,
+		PLAN_HIGH_END, PLAN_LOW_END,    PLAN_PATTERNS, PLAN_MIXED_ZEROS, PLAN_NEAR_TIES, PLAN_SPARSE,
+		PLAN_SMALL,    PLAN_MIXED_ENDS, PLAN_CHAINS,   PLAN_FEW,         PLAN_NUMBERS,   PLAN_INTEGERS,
+	};
+	enum plan_values apply[MEM_COUNT(of) + 1] = { PLAN_DECLARED };
+	size_t count = 1;
+	for (size_t k = 0; k < MEM_COUNT(of); k++)
+		if (plan_values_apply(b, of[k]))
+			apply[count++] = of[k];
+	return apply[stream_random(seed, 0) % count];
+}
+
 enum plan_values fill_values(const struct plan_buffer *b, const struct fill_choice *choice)
 {
+	if (choice->values == PLAN_MIXTURE)
+		return plan_values_apply(b, PLAN_MIXTURE) ? one_of_mixture(b, fill_seed(b, choice)) : PLAN_DECLARED;
 	bool named = choice->values == PLAN_IMMEDIATES || choice->values == PLAN_IMMEDIATE_ROWS || choice->values == PLAN_LABELS;
 	return plan_values_apply(b, choice->values) && !(named && choice->immediates.count == 0) ? choice->values : PLAN_DECLARED;
 }
@@ -169,7 +196,7 @@ void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, 
 	if (floats && dtype_is_float(b->rounded))
 		first.type = b->rounded;
 	struct filling f = {
-		.stream = stream_of(&first, choice->seed),
+		.stream = stream_of(&first, fill_seed(b, choice)),
 		.values = fill_values(b, choice),
 		.buffer = b,
 		.amplitude = floats && choice->perturbation ? choice->amplitude : 0,

@@ -24,8 +24,10 @@ struct fill_choice {
 				  either sign */
 	struct plan_immediates immediates; /* of PLAN_IMMEDIATES and PLAN_IMMEDIATE_ROWS; else none */
 };
-/* The kind that such a choice means for this buffer: PLAN_DECLARED where others do not apply. */
+/* The kind that such a choice means for this buffer: PLAN_DECLARED where others do not apply, one of several for PLAN_MIXTURE; and
+ * the seed that its values are drawn from. */
 enum plan_values fill_values(const struct plan_buffer *b, const struct fill_choice *choice);
+uint64_t fill_seed(const struct plan_buffer *b, const struct fill_choice *choice);
 /* The same for any choice, with its values where they apply (plan.h), else as by fill_buffer. Integers, zeros, infinities, NaN and
  * padding are never moved. */
 void fill_chosen(const struct plan_buffer *b, const struct fill_choice *choice, void *to);

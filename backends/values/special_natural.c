@@ -20,6 +20,12 @@ enum {
 	BELOW = -256, /* where exponentials vanish, too, but sums with it keep their digits */
 	LEAST_PEAK = 8,
 	MOST_PEAK = 24,
+	QUIET = 7,     /* nearly equal numbers differ by at most one part in 2^7, */
+	QUIETER = 6,   /* or by less, in so many steps, in every other draw by as many more */
+	WIDE_ROWS = 8, /* of so many rows of a band one is wide */
+	NARROW = 4,    /* elements beside the diagonal in the others: from two on as many kinds */
+	BLOCK = 4,     /* the least block of a mask */
+	BREACH = 64,   /* one of so many elements breaks a rule */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -51,10 +57,18 @@ static double ascending(const struct stream *s, uint64_t i)
 	return ((double)(int64_t)(i % s->columns) + stream_unit(salted(s, AGAIN, i)) / 4) / columns;
 }
 
-/* Whether a rectified number is not zero. Rows have many such numbers, or few. */
+/* Forms of which there are two take turns: a suite draws each form twice. */
+static bool is_other_turn(const struct stream *s)
+{
+	return s->seed / (2 * PLAN_FORMS) & 1;
+}
+
+/* Whether a rectified number is not zero. Rows have many such numbers, or few. Honest variances are measured from a row's first
+ * number, which is none that stands out alone. */
 static bool is_active(const struct stream *s, uint64_t i)
 {
-	return salted(s, HOLE, i) % (UINT64_C(1) << (1 + salted(s, PLACE, i / s->columns) % SPARSEST)) == 0;
+	uint64_t one_of = UINT64_C(1) << (1 + salted(s, PLACE, i / s->columns) % SPARSEST);
+	return (i % s->columns || s->columns == 1) && salted(s, HOLE, i) % one_of == 0;
 }
 
 /* An element of a square mask: the diagonal, the first column, and what is below the diagonal, by seed without what is far from it,
@@ -70,6 +84,89 @@ static bool is_visible(const struct stream *s, uint64_t i)
 	return !apart && !banked && !(without & 4 && salted(s, HOLE, i) % RARE == 0);
 }
 
+/* The same, but with all that is below the diagonal, and with columns or blocks on the diagonal that all of their rows see. */
+static bool is_joined(const struct stream *s, uint64_t i)
+{
+	uint64_t row = i / s->columns % s->columns, column = i % s->columns, how = stream_random(stream_mix(s->seed + ORDER), 1);
+	uint64_t block = BLOCK << (how >> 8) % 4;
+	return column <= row || (is_other_turn(s) ? column < 1 + (how >> 16) % s->columns / 2 : column / block == row / block);
+}
+
+/* An element of a band beside the diagonal that is wide in a few rows, as of a skyline. */
+static bool is_banded(const struct stream *s, uint64_t i)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns % rows, column = i % s->columns;
+	uint64_t middle = row * s->columns / rows, apart = column > middle ? column - middle : middle - column;
+	uint64_t drawn = salted(s, PLACE, i / s->columns);
+	return apart <= (drawn % WIDE_ROWS ? 2 + s->key % NARROW : (drawn >> 8) % s->columns);
+}
+
+/* Whether an element is the same in all arrays: by seed those at the beginning of the array, or of each row. */
+static bool is_shared(const struct stream *s, uint64_t i)
+{
+	uint64_t how = stream_random(stream_mix(s->seed + NEAR), 1), part = 1 + (how >> 8) % 7; /* eighths */
+	bool rows = is_other_turn(s);
+	uint64_t at = rows ? i % s->columns : i, all = rows ? s->columns : s->rows * s->columns;
+	return at < all * part / 8;
+}
+
+static double shared(const struct stream *s, uint64_t i, double v)
+{
+	struct stream common = *s;
+	common.key = stream_mix(s->seed + TIE);
+	if (is_shared(s, i))
+		stream_declared(&common, i, &v, 1);
+	return v;
+}
+
+/* One level throughout, but for noise that is smaller by orders of magnitude. */
+static double nearly_level(const struct stream *s, uint64_t i, double low, double high)
+{
+	double top = low < 0 && (high <= 0 || s->key >> 20 & 1) ? low : high;
+	double level = top * (1 + stream_unit(salted(s, CONSTANT, 0))) / 2,
+	       noise = power(-QUIET - is_other_turn(s) * QUIETER - (int)((s->key >> 9) % QUIETER));
+	return level * (1 + noise * (2 * stream_unit(salted(s, AGAIN, i)) - 1));
+}
+
+/* By a rule that by seed some elements break: few anywhere, or a block that lies neither at the ends nor in the middle. */
+static double regular(const struct stream *s, uint64_t i, double v)
+{
+	const struct plan_buffer *b = s->buffer;
+	uint64_t columns = s->columns, rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1;
+	uint64_t row = i / columns % rows, column = i % columns, first = i - row * columns - column;
+	uint64_t how = stream_random(stream_mix(s->seed + ORDER), 2), like = i;
+	bool inside = (rows == 1 || row - rows / 4 < rows / 8) && column - columns / 4 < columns / 8;
+	if (is_other_turn(s) ? inside : how & 2 && salted(s, HOLE, i) % BREACH == 0)
+		return v;
+	if (rows == 1)
+		like = column % (UINT64_C(2) << (how >> 8) % 6);
+	else
+		switch ((how >> 8) % 5) {
+		case 0: like = rows == columns && column < row ? first + column * columns + row : i; break;
+		case 1: return row == column ? v : 0;
+		case 2: like = first + (column + rows - row) % columns; break;
+		case 3: like = first + column; break;
+		case 4: like = first + row * columns; break;
+		}
+	stream_declared(s, like, &v, 1);
+	return v;
+}
+
+/* A sorted row: in even steps, which by seed are finer in the middle, or nearly even ones. Integers keep their ends. */
+static double ladder(const struct stream *s, uint64_t i)
+{
+	const struct plan_buffer *b = s->buffer;
+	bool floats = dtype_is_float(b->type);
+	uint64_t column = i % s->columns, last = floats ? s->columns : s->columns - 1;
+	double width = floats ? s->width : s->width - 1, t = last ? (double)(int64_t)column / (double)(int64_t)last : 0;
+	if (salted(s, PLACE, i / s->columns) & 1)
+		t = t < 1.0 / 3 ? 1.4 * t : t < 2.0 / 3 ? 0.4 + 0.2 * t : 1 - 1.4 * (1 - t);
+	else if (floats)
+		t = ascending(s, i);
+	return floats ? s->lo + width * t : s->lo + __builtin_floor(width * t);
+}
+
 /* One or minus one. Neighbours that take turns add up to zero in every tile. */
 static double sign_of(const struct stream *s, uint64_t i)
 {
@@ -83,7 +180,8 @@ static double added(const struct stream *s, uint64_t i)
 	uint64_t row = i / s->columns, group = row / WHOLE;
 	if (s->rows > 1 && salted(s, ZERO, group) % (s->rows < WHOLE ? s->rows : WHOLE) == row % WHOLE)
 		return BELOW;
-	return is_visible(s, i) ? 0 : salted(s, CONSTANT, row) & 1 ? BELOW : FAR_BELOW;
+	bool visible = s->key >> 9 & 1 ? is_joined(s, i) : is_visible(s, i);
+	return visible ? 0 : salted(s, CONSTANT, row) & 1 ? BELOW : FAR_BELOW;
 }
 
 /* The column of a row that stands out, in all arrays alike, once it is divided by their number. */
@@ -95,7 +193,7 @@ static uint64_t peak_of(const struct stream *s, uint64_t row)
 static double peaked(const struct stream *s, uint64_t i, double v)
 {
 	uint64_t row = i / s->columns;
-	if (peak_of(s, row) % s->columns != i % s->columns)
+	if (s->columns > 1 && 1 + peak_of(s, row) % (s->columns - 1) != i % s->columns)
 		return v;
 	return v + LEAST_PEAK + (MOST_PEAK - LEAST_PEAK) * stream_unit(salted(s, AGAIN, row));
 }
@@ -152,10 +250,16 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
 	case PLAN_FORM_RECTIFIED: return is_active(s, i) ? v : low;
 	case PLAN_FORM_MASKED: return low + is_visible(s, i);
+	case PLAN_FORM_BLOCKS: return low + is_joined(s, i);
+	case PLAN_FORM_BAND: return is_banded(s, i) ? v : low;
 	case PLAN_FORM_DECIMAL: return decimal(s, i) + 1; /* zero often marks the end of a list */
 	case PLAN_FORM_SIGNS: return low < 0 && low + width > 1 ? sign_of(s, i) : v;
-	case PLAN_FORM_ADDITIVE: return v;
-	case PLAN_FORM_PEAKED: return salted(s, AGAIN, i / SCALED) % 4 ? low + one_of(peak_of(s, i), width) : v;
+	case PLAN_FORM_NEARLY: return low + __builtin_floor(width / 2) + (double)(int64_t)(salted(s, AGAIN, i) & 1);
+	case PLAN_FORM_REGULAR: return regular(s, i, v);
+	case PLAN_FORM_ADDITIVE:
+	case PLAN_FORM_SHARED: return v;
+	case PLAN_FORM_PEAKED:
+		return salted(s, AGAIN, i / SCALED) % 4 && width > 1 ? low + 1 + one_of(peak_of(s, i), width - 1) : v;
 	default: return text ? letter(s, i) : v;
 	}
 }
@@ -192,6 +296,11 @@ static double natural_float(const struct stream *s, uint64_t i, double v)
 	case 6: return shortened(v);
 	case PLAN_FORM_RECTIFIED: return !is_active(s, i) ? 0 : v < 0 ? -v : v;
 	case PLAN_FORM_MASKED: return is_visible(s, i);
+	case PLAN_FORM_BLOCKS: return is_joined(s, i);
+	case PLAN_FORM_BAND: return is_banded(s, i) ? v : 0;
+	case PLAN_FORM_NEARLY: return nearly_level(s, i, low, high);
+	case PLAN_FORM_SHARED: return shared(s, i, v);
+	case PLAN_FORM_REGULAR: return regular(s, i, v);
 	case PLAN_FORM_DECIMAL: return decimal(s, i);
 	case PLAN_FORM_SIGNS: return low <= -1 && high >= 1 ? sign_of(s, i) : v;
 	case PLAN_FORM_ADDITIVE: return low < 0 && high >= 0 && special_holds(b, FAR_BELOW) ? added(s, i) : v;
@@ -204,9 +313,12 @@ double special_natural(const struct stream *s, uint64_t i, double v)
 {
 	/* What takes all numbers for short ones is right if all are. */
 	unsigned form = plan_natural_form(s->seed);
-	bool all = form == PLAN_FORM_DECIMAL || (plan_natural_all(s->seed) && form != 6), floats = dtype_is_float(s->buffer->type);
+	bool all = form == PLAN_FORM_DECIMAL || form == PLAN_FORM_SHARED || (plan_natural_all(s->seed) && form != 6),
+	     floats = dtype_is_float(s->buffer->type);
 	bool some = form == PLAN_FORM_ADDITIVE ? special_takes(s) : s->key & 1;
-	if (!all && !some && (floats || form != PLAN_FORM_MASKED))
+	if (s->buffer->fill == PLAN_SORTED)
+		return ladder(s, i);
+	if (!all && !some && (floats || (form != PLAN_FORM_MASKED && form != PLAN_FORM_BLOCKS)))
 		return v;
 	double x = floats ? natural_float(s, i, v) : natural_integer(s, i, v);
 	return special_holds(s->buffer, x) ? x : v;

@@ -80,11 +80,12 @@ struct bound_limits {
 	double amplitude;      /* of the perturbation */
 	uint32_t has_baseline; /* 0: the baseline is the truth */
 	uint32_t capped;       /* 1: the baseline's errors beyond their limit do not hide elements */
-	uint32_t stops;        /* 1: a truth of zero may be what an iteration ends at, beside the largest element */
+	uint32_t stops;        /* 1: a truth of zero may be what an iteration ends at, beside the largest element; and what sums
+				  leave behind them there is as exact as they are. 2: wherever they leave anything */
+	uint32_t shifted;      /* 1: where all elements are zero or faint, none is judged: what cancelled in them is far larger */
 	uint32_t pooled;       /* 1: terms may be as large as the largest element, though zeros among the inputs do not move */
-	uint32_t cancels;      /* 1: what sums leave behind them, where the truth is zero, is as exact as they are */
 	uint32_t few;          /* 1: one random sum or a few, which are small by chance: a bound may be 5 % of their terms */
-	uint32_t mixed;        /* 1: values of two scales, where rounding alone makes a NaN: it says nothing */
+	uint32_t mixed;        /* 1: values of two scales, or equal ones, where rounding alone makes a NaN: it says nothing */
 	uint32_t fields; /* 1 … BOUND_FIELDS: neighbours are so many elements apart, the next of the same field of a record */
 };
 
@@ -208,26 +209,30 @@ BOUND_INLINE int bound_bin(const struct bound_limits *l, double y, double moved)
  * (D. Knuth, "The Art of Computer Programming", volume 3, 5.3.4) has no branch to guess. */
 BOUND_INLINE double bound_median(float *x, int n)
 {
-#define BOUND_SORT(a, b)                               \
-	{                                              \
-		float low = x[a] < x[b] ? x[a] : x[b]; \
-		x[b] = x[a] < x[b] ? x[b] : x[a];      \
-		x[a] = low;                            \
+#define BOUND_SORT(a, b)                                                                                                           \
+	{                                                                                                                          \
+		float low = x[a] < x[b] ? x[a] : x[b];                                                                             \
+		x[b] = x[a] < x[b] ? x[b] : x[a];                                                                                  \
+		x[a] = low;                                                                                                        \
 	}
 #define BOUND_SORT4(a, b, c, d, e, f, g, h) BOUND_SORT(a, b) BOUND_SORT(c, d) BOUND_SORT(e, f) BOUND_SORT(g, h)
 	for (int i = 0; i < BOUND_GROUP; i++)
 		x[i] = i < n ? x[i] : (float)INFINITY;
-	BOUND_SORT4(0, 1, 2, 3, 4, 5, 6, 7) BOUND_SORT4(8, 9, 10, 11, 12, 13, 14, 15)
-	BOUND_SORT4(0, 2, 1, 3, 4, 6, 5, 7) BOUND_SORT4(8, 10, 9, 11, 12, 14, 13, 15)
-	BOUND_SORT4(0, 4, 1, 5, 2, 6, 3, 7) BOUND_SORT4(8, 12, 9, 13, 10, 14, 11, 15)
-	BOUND_SORT4(0, 8, 1, 9, 2, 10, 3, 11) BOUND_SORT4(4, 12, 5, 13, 6, 14, 7, 15)
-	BOUND_SORT4(5, 10, 6, 9, 3, 12, 13, 14) BOUND_SORT4(4, 8, 7, 11, 1, 2, 1, 4)
-	BOUND_SORT4(7, 13, 2, 8, 11, 14, 2, 4) BOUND_SORT4(5, 6, 9, 10, 11, 13, 3, 8)
-	BOUND_SORT4(7, 12, 6, 8, 10, 12, 3, 5) BOUND_SORT4(7, 9, 3, 4, 5, 6, 7, 8)
-	BOUND_SORT4(9, 10, 11, 12, 6, 7, 8, 9)
+	BOUND_SORT4(0, 1, 2, 3, 4, 5, 6, 7)
+		BOUND_SORT4(8, 9, 10, 11, 12, 13, 14, 15) BOUND_SORT4(0, 2, 1, 3, 4, 6, 5, 7)
+			BOUND_SORT4(8, 10, 9, 11, 12, 14, 13, 15) BOUND_SORT4(0, 4, 1, 5, 2, 6, 3, 7)
+				BOUND_SORT4(8, 12, 9, 13, 10, 14, 11, 15) BOUND_SORT4(0, 8, 1, 9, 2, 10, 3, 11)
+					BOUND_SORT4(4, 12, 5, 13, 6, 14, 7, 15) BOUND_SORT4(5, 10, 6, 9, 3, 12, 13, 14)
+						BOUND_SORT4(4, 8, 7, 11, 1, 2, 1, 4) BOUND_SORT4(7, 13, 2, 8, 11, 14, 2, 4)
+							BOUND_SORT4(5, 6, 9, 10, 11, 13, 3, 8)
+								BOUND_SORT4(7, 12, 6, 8, 10, 12, 3, 5)
+									BOUND_SORT4(7, 9, 3, 4, 5, 6, 7, 8)
+										BOUND_SORT4(9, 10, 11, 12, 6, 7, 8, 9)
 #undef BOUND_SORT4
 #undef BOUND_SORT
-	return n ? (double)x[n / 2] : 0;
+											return n
+		? (double)x[n / 2]
+		: 0;
 }
 
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes
@@ -309,14 +314,17 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 	double terms = l->pooled ? bound_min(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
 	double stopped = l->pooled || (l->stops && x->y == 0) ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
 	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
-	double granted = l->baseline_share * l->sums * (size + x->kappa) + near, again = l->stored * (size + x->kappa);
+	int zero = x->y == 0 && x->moved == 0; /* only other elements say what it is made of */
+	double around = zero ? l->most : size + x->kappa;
+	double granted = l->baseline_share * l->sums * around + near, again = l->stored * around;
+	double own =
+		l->baseline_times * bound_min(error, granted) + bound_min(l->baseline_times * bound_max(error - granted, 0), again);
 	double parts[BOUND_BASELINE + 1] = { 0 };
 	enum bound_cause cause = BOUND_ROUNDING;
 	parts[BOUND_PRECISION] = BOUND_INPUTS_FACTOR * l->inputs * x->kappa;
 	parts[BOUND_SENSITIVITY] = l->share * l->sums * x->kappa;
 	parts[BOUND_SUMS] = l->share * l->sums * size + near;
-	parts[BOUND_BASELINE] = l->baseline_times * bound_min(error, granted) +
-				bound_min(l->baseline_times * bound_max(error - granted, 0), again);
+	parts[BOUND_BASELINE] = zero ? 0 : own; /* its scale would be zero */
 	for (int i = BOUND_PRECISION; i <= BOUND_BASELINE; i++) {
 		sum += parts[i];
 		if (parts[i] > top) {
@@ -324,9 +332,13 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 			cause = (enum bound_cause)i;
 		}
 	}
-	double lost = x->y == 0 && x->moved == 0 ? l->lost + l->cancels * l->share * l->sums * l->most : 0;
+	double lost = zero ? own + l->lost : 0;
+	if (l->stops > 1 || (l->stops && zero))
+		lost += l->share * l->sums * l->most;
 	bound_set(x, sum + spacing + l->tiny + stopped + lost, cause);
 	if (sum > 0 && !(sum <= BOUND_CEILING * bound_max(bound_scale(x), l->few ? x->kappa : 0)))
+		bound_set(x, INFINITY, BOUND_WIDE);
+	else if (l->shifted && !(l->most > BOUND_TINY))
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (error > granted + again && !l->capped)
 		bound_set(x, INFINITY, BOUND_POOR);
@@ -406,10 +418,13 @@ BOUND_INLINE float bound_round_up(double x)
 	return (double)f < x ? nextafterf(f, (float)INFINITY) : f;
 }
 
-/* A bin also grants what its neighbours do: a few elements may be lucky. Both have BOUND_BINS numbers. */
+/* A bin also grants what its neighbours do: a few elements may be lucky. The first one, of zeros that do not move, grants what any
+ * does. Both have BOUND_BINS numbers. */
 BOUND_INLINE void bound_join_errors(const float *errors, float *ret_wide)
 {
+	float most = 0;
 	for (int i = 0; i < BOUND_BINS; i++) {
+		most = fmaxf(most, errors[i]);
 		ret_wide[i] = 0;
 		for (int k = 0; k < 9; k++) {
 			int size = bound_clamp(i / BOUND_CONDITIONS + k / 3 - 1, BOUND_SIZES - 1);
@@ -417,6 +432,7 @@ BOUND_INLINE void bound_join_errors(const float *errors, float *ret_wide)
 			ret_wide[i] = fmaxf(ret_wide[i], errors[size * BOUND_CONDITIONS + condition]);
 		}
 	}
+	ret_wide[0] = most;
 }
 
 #endif

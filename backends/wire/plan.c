@@ -100,7 +100,8 @@ bool plan_values_apply(const struct plan_buffer *b, enum plan_values values)
 	switch (values) {
 	case PLAN_DECLARED:
 	case PLAN_VALUES: return false;
-	case PLAN_NATURAL: return varies;
+	case PLAN_NATURAL: return varies || sorted;
+	case PLAN_MIXTURE: return varies || sorted || likely;
 	case PLAN_BLANK: return floats && varies && has_zero;
 	case PLAN_EXACT: return floats && (varies || sorted) && plan_integers(b, 16, &first);
 	case PLAN_EXACT_SMALL: return floats && (varies || sorted) && plan_integers(b, 4, &first);

@@ -107,6 +107,7 @@ enum plan_values {
 			    * them, ones among zeros, or in a form below; integers smooth, in even steps, or text, packed in
 			    * words, too; in all arrays or, by seed, half of them */
 	PLAN_BLANK,        /* the arrays that special_takes chooses are zero throughout, or in odd seeds all others are */
+	PLAN_MIXTURE,      /* each array has a kind of its own, by seed (fill.h) */
 	PLAN_VALUES,       /* their number */
 };
 
@@ -122,14 +123,19 @@ enum {
 	PLAN_SEED_COMBS = 2,
 	PLAN_SEED_ZEROS = 3,
 	PLAN_WIDTHS = 8, /* of PLAN_NARROW: a seed's remainder by it chooses one; */
-	PLAN_FORMS = 14, /* the same of PLAN_NATURAL, */
+	PLAN_FORMS = 19, /* the same of PLAN_NATURAL, */
 	PLAN_FORM_ASCENDING = 2,
 	PLAN_FORM_RECTIFIED = 8, /* most numbers are zero, and none is negative */
 	PLAN_FORM_MASKED = 9,    /* a mask of ones on and below the diagonal, but for holes */
 	PLAN_FORM_DECIMAL = 10,  /* prices and numbers of pieces, of several sizes */
 	PLAN_FORM_SIGNS = 11,    /* 1 and -1, like a chessboard or at random */
 	PLAN_FORM_ADDITIVE = 12, /* a mask that is added: zero, or far below; one row of sixteen is masked as a whole */
-	PLAN_FORM_PEAKED = 13    /* one column of each row stands out, as logits of a classifier do; most labels name it */
+	PLAN_FORM_PEAKED = 13,   /* one column of each row stands out, as logits of a classifier do; most labels name it */
+	PLAN_FORM_NEARLY = 14,   /* one level throughout, but for a little noise */
+	PLAN_FORM_SHARED = 15,   /* the beginnings of arrays, or of their rows, are the same in all of them */
+	PLAN_FORM_BAND = 16,     /* zero but for a band, which is wide in a few rows */
+	PLAN_FORM_BLOCKS = 17,   /* a mask of ones below the diagonal, and in some columns or blocks above it */
+	PLAN_FORM_REGULAR = 18   /* symmetric, a diagonal, periodic, or equal along a direction; but for some elements */
 };
 static inline int plan_width(uint64_t seed)
 {

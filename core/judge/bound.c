@@ -200,14 +200,27 @@ static void most_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	m->parts_most[k] = most;
 }
 
-static void collect(struct making *m, struct errors *e, const double *y, const double *b, const float *moved, size_t n)
+static void collect(struct making *m, struct errors *e, const double *y, const double *b, size_t at, size_t n)
 {
+	const float *moved = m->o->moved + at;
 	for (size_t i = 0; i < n; i++) {
 		double error = bound_own_error(&m->limits.shape, y[i], b[i]);
+		if (m->o->errors && !isnan(error))
+			error = fmax(error, (double)m->o->errors[at + i]);
 		if (isnan(error) || !isfinite(moved[i]))
 			continue;
 		float *bin = &e->at[bound_bin(&m->limits, y[i], (double)moved[i])];
 		*bin = fmaxf(*bin, (float)error);
+	}
+}
+
+void bound_add_errors(const struct bound_output *o, const double *truth, const void *baseline, float *io_errors)
+{
+	struct bound_shape shape = shape_of(o->type);
+	size_t size = dtype_size(o->type);
+	for (size_t i = 0; i < o->n; i++) {
+		double error = bound_own_error(&shape, truth[i], dtype_load(o->type, (const uint8_t *)baseline + i * size));
+		io_errors[i] = fmaxf(io_errors[i], (float)error);
 	}
 }
 
@@ -217,7 +230,7 @@ static void collect_part(void *arg, unsigned k, uint64_t from, uint64_t to)
 	double y[BLOCK], b[BLOCK];
 	for (uint64_t at = (from + BLOCK - 1) / BLOCK * BLOCK; at < to; at += BLOCK) {
 		size_t n = block_at(m, at, BLOCK, y, b);
-		collect(m, &m->errors[k], y, b, m->o->moved + at, n);
+		collect(m, &m->errors[k], y, b, at, n);
 	}
 }
 
@@ -354,16 +367,16 @@ struct bound_limits bound_limits_of(enum dtype type, const struct bound_rules *r
 		.sums = r->sums,
 		.inputs = r->inputs,
 		.share = fmin(fmax(4 * k, BOUND_SUMS_LEAST), most) * (r->rough ? 4 : 1),
-		.baseline_share = fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
+		.baseline_share = r->coarse ? BOUND_BASELINE_MOST : fmin(fmax(8 * k, BOUND_BASELINE_LEAST), BOUND_BASELINE_MOST),
 		.baseline_times = r->far ? BOUND_BASELINE_FAR : BOUND_BASELINE_FACTOR,
 		.rounding = r->rounded ? 1.5 : 1,
 		.stored = r->stored,
 		.tiny = 2 * r->flushed,
 		.amplitude = amplitude,
 		.has_baseline = has_baseline,
-		.stops = r->stops,
+		.stops = r->cancels ? 2 : r->stops,
+		.shifted = r->shifted,
 		.pooled = r->pooled,
-		.cancels = r->cancels,
 		.lost = r->lost,
 		.few = r->declared,
 		.mixed = r->mixed,

@@ -13,24 +13,27 @@
 
 /* What the baseline's `precision:` and shape permit. */
 struct bound_rules {
-	double sums;     /* unit roundoff of permitted arithmetic */
-	double inputs;   /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
-	double terms;    /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
-	bool truncates;  /* sums may run on matrix units, which truncate them */
-	double flushed;  /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
+	double sums;    /* unit roundoff of permitted arithmetic */
+	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
+	double terms;   /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
+	bool truncates; /* sums may run on matrix units, which truncate them */
+	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
-	double stored;   /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
-	double lost;     /* terms that doubles may lose beside others; 0: none */
-	bool rough;      /* the truth was computed no more exactly than candidates are */
-	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
-	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
-	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
-	bool stops;      /* where the truth is zero, so near to it iterations may end */
-	bool pooled;     /* terms may be as large as the largest element */
-	bool cancels;    /* numbers take each other away: what is left of them where the truth is zero is as exact as they are */
-	bool declared;   /* values as they are timed, where no output may go unjudged by chance */
-	bool none;       /* no element is judged by itself (`distribution`): values alone, which all count as judged */
-	bool mixed;      /* values of two scales: a NaN of the truth says nothing */
+	double stored;  /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
+	double lost;    /* terms that doubles may lose beside others; 0: none */
+	bool rough;     /* the truth was computed no more exactly than candidates are */
+	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
+	bool copies;    /* where no element of a large output was rounded, none may differ: copies, choices, negations */
+	bool far;       /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
+	bool shifted;   /* all values are far from zero: an output that vanishes throughout says nothing of its errors */
+	bool cancels;   /* all of a row may cancel, so that errors are small beside the largest element alone */
+	bool stops;     /* where the truth is zero, so near to it iterations may end, and what numbers leave that cancel is as exact
+			  * as they are */
+	bool pooled;    /* terms may be as large as the largest element */
+	bool declared;  /* values as they are timed, where no output may go unjudged by chance */
+	bool none;      /* no element is judged by itself (`distribution`): values alone, which all count as judged */
+	bool mixed;     /* values of two scales, or equal ones: a NaN of the truth says nothing */
+	bool coarse;    /* the baseline calls functions that devices compute with few digits */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 
@@ -44,6 +47,7 @@ struct bound_output {
 	float *moved;         /* the largest |y_p − y*| over perturbed truths; infinite where their class differs (NaN, infinity,
 				 finite). NULL: unknown, for integers that depend on integers alone */
 	double amplitude;     /* of the perturbation, relative to the inputs */
+	const float *errors;  /* the baseline's largest ones on perturbed inputs; NULL: unknown */
 };
 
 /* In words, for messages: "rounding of the output". */
@@ -76,6 +80,8 @@ void bound_summarise(const struct bound_tally *parts, size_t count, size_t n, st
  * part. */
 uint64_t bound_forgiven(uint64_t moved, size_t n);
 
+/* Adds what the baseline errs by on other inputs, beyond the rounding of its output, to n numbers. truth: n of them there. */
+void bound_add_errors(const struct bound_output *o, const double *truth, const void *baseline, float *io_errors);
 /* Adds what one perturbed truth (of the same type) moved. */
 void bound_add_moved(const struct bound_output *o, const void *perturbed);
 /* Whether rounding turns a decision over: an integer moved, or a number moved by far more than a smooth function does. */

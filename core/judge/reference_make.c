@@ -17,8 +17,9 @@
 
 enum {
 	PERTURBATIONS = 4,
-	UNMOVED_MOST = 4,  /* elements that may be off where nothing is perturbed */
-	STEPS_ROUNDED = 16 /* roundings of Python code that a kernel may share, where the code errs by as much */
+	AGAIN_MOST = 1 << 18, /* elements of an output whose baseline is run on perturbed inputs, too */
+	UNMOVED_MOST = 4,     /* elements that may be off where nothing is perturbed */
+	STEPS_ROUNDED = 16    /* roundings of Python code that a kernel may share, where the code errs by as much */
 };
 /* Amplitudes: what bounds grant, so that decisions that rounding turns over are seen; of floats far more than their rounding. */
 #define AMPLITUDE_LIFTED 0x1p-16
@@ -100,6 +101,17 @@ static int fetch(struct making *m, struct trial *t, size_t k, uint8_t **ret_answ
 	return 0;
 }
 
+/* Vulkan lets these functions be off by 4096 roundoffs ("Precision and Operation of SPIR-V Instructions"). */
+static bool calls_coarse(const struct context *ctx)
+{
+	static const char *const names[] = { "asin(", "acos(", "atan(", "atan2(" };
+	const char *code = context_region(ctx, REGION_DEVICE);
+	bool calls = false;
+	for (size_t i = 0; i < MEM_COUNT(names); i++)
+		calls = calls || strstr(code, names[i]);
+	return calls && strcmp(context_backend(ctx), "hlsl") == 0;
+}
+
 static struct bound_rules rules_of(const struct making *m, size_t k)
 {
 	const struct reference_output *o = &m->r->outputs[k];
@@ -109,7 +121,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 			  : m->r->resident && o->rank > 1 && last <= BOUND_FIELDS ? (unsigned)last
 										  : 0;
 	bool exact = round_is_exact(m->q->values);
-	double far = round_far_factor(m->q->values), times = m->likely ? fmin(far, SHIFTED_FACTOR) : far;
+	double far = round_far_factor(m->q->values, m->q->seed), times = m->likely ? fmin(far, SHIFTED_FACTOR) : far;
 	return (struct bound_rules){ .sums = truth_roundoff(&m->truth, m->spec, o->type) * times,
 				     .inputs = m->operands,
 				     .terms = exact ? 1 : spec_reduction(m->spec, m->q->params),
@@ -119,12 +131,14 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .rough = (m->truth.kind == TRUTH_BASELINE || m->truth.kind == TRUTH_ORACLE) && !exact,
 				     .rounded = m->raw[k].truth_type == o->type,
 				     .copies = m->q->values == PLAN_DECLARED && spec_is_random(m->spec, o->type),
-				     .far = round_has_long_tails(m->q->values, m->q->seed),
-				     .stops = round_stops(m->q->values),
+				     .far = round_has_long_tails(m->q->values),
+				     .shifted = round_is_shifted(m->q->values),
+				     .stops = !exact,
+				     .cancels = m->q->values == PLAN_PATTERNS,
 				     .pooled = round_is_zero(m->q->values),
-				     .cancels = round_cancels(m->q->values, m->q->seed),
 				     .lost = round_lost(m->q->values, m->q->seed),
-				     .mixed = m->q->values == PLAN_SEGMENTS,
+				     .mixed = round_is_singular(m->q->values),
+				     .coarse = calls_coarse(m->q->j->baseline),
 				     .declared = m->q->values == PLAN_DECLARED,
 				     .none = o->judgement.kind == JUDGE_DISTRIBUTION,
 				     .fields = fields };
@@ -198,11 +212,39 @@ struct bound_output reference_make_output(const struct making *m, size_t k)
 				      .truth = raw->truth,
 				      .baseline = raw->baseline,
 				      .moved = raw->moved,
+				      .errors = raw->errors,
 				      .amplitude = m->amplitude > 0 ? m->amplitude : 1 };
 }
 
+/* Whether the baseline's errors are looked at on perturbed inputs, too: on one draw an honest one may be lucky. Narrow inputs would
+ * be rounded again. */
+static bool looks_again(const struct making *m)
+{
+	bool narrow = false, large = false;
+	for (size_t i = 0; i < m->plan->buffer_count; i++) {
+		const struct plan_buffer *b = &m->plan->buffers[i];
+		narrow |= plan_is_input(b) && dtype_is_float(b->type) && dtype_size(b->type) < sizeof(float);
+		large |= plan_is_output(b) && plan_buffer_logical(b) > AGAIN_MOST;
+	}
+	return !m->q->quick && !m->r->resident && !narrow && !large && m->amplitude > 0 && truth_is_lifted(&m->truth) &&
+	       !truth_is_oracle(&m->truth);
+}
+
+/* Which perturbation: from 1 on. */
+static void keep_moved(struct making *m, size_t k, const uint8_t *bytes, uint32_t which)
+{
+	struct making_raw *raw = &m->raw[k];
+	size_t n = m->r->outputs[k].elements;
+	if (!dtype_is_float(m->r->outputs[k].type))
+		return;
+	if (!raw->others)
+		raw->others = MEM_NEW_N(double, n *PERTURBATIONS);
+	dtype_load_all(raw->truth_type, bytes, raw->others + (which - 1) * n, n);
+}
+
 /* The truth from other inputs, which the last execution gave: which step it is. */
-static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step which, struct err *e)
+static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step which, const struct trial_input *input,
+			 struct err *e)
 {
 	int rc = 0;
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
@@ -221,6 +263,8 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 			bound_add_decided(&o, bytes);
 		else
 			bound_add_moved(&o, bytes);
+		if (which == WIRE_TRUTH_MOVED && input->amplitude > 0 && looks_again(m))
+			keep_moved(m, k, bytes, input->perturbation);
 		free(answer);
 	}
 	return rc;
@@ -229,7 +273,7 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 static int run_other(struct making *m, struct trial *t, const struct trial_input *input, enum wire_truth_step step, struct err *e)
 {
 	int rc = execute(m, t, input, NULL, e);
-	return rc < 0 ? rc : add_perturbed(m, t, step, e);
+	return rc < 0 ? rc : add_perturbed(m, t, step, input, e);
 }
 
 static bool turns_over(const struct making *m)
@@ -242,13 +286,19 @@ static bool turns_over(const struct making *m)
 	return false;
 }
 
-static int run_moved(struct making *m, struct trial *t, double amplitude, struct err *e)
+static struct trial_input perturbed(const struct making *m, const struct trial *t, double amplitude)
 {
 	struct trial_input input = input_of(m);
-	int rc = 0;
 	input.amplitude = amplitude;
 	input.still = operands_buffers(m->truth.none, m->spec, t->variant->plan);
 	input.share = operands_share(m->spec);
+	return input;
+}
+
+static int run_moved(struct making *m, struct trial *t, double amplitude, struct err *e)
+{
+	struct trial_input input = perturbed(m, t, amplitude);
+	int rc = 0;
 	for (input.perturbation = 1; rc == 0 && input.perturbation <= m->perturbations; input.perturbation++)
 		rc = run_other(m, t, &input, WIRE_TRUTH_MOVED, e);
 	return rc;
@@ -468,13 +518,42 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 	return rc;
 }
 
+/* What it errs by on inputs on which the truth was perturbed. */
+static int fetch_errors(struct making *m, struct trial *t, struct err *e)
+{
+	struct trial_input input = perturbed(m, t, m->amplitude);
+	int rc = 0;
+	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS && looks_again(m); input.perturbation++) {
+		rc = trial_execute(t, &input, m->timeout, NULL, e);
+		for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
+			struct making_raw *raw = &m->raw[k];
+			struct bound_output o = reference_make_output(m, k);
+			const uint8_t *bytes;
+			uint8_t *answer;
+			size_t len;
+			if (!raw->others)
+				continue;
+			if (!raw->errors)
+				raw->errors = MEM_NEW_N(float, o.n);
+			rc = trial_output(t, (uint32_t)k, &answer, &bytes, &len, e);
+			if (rc < 0)
+				break;
+			bound_add_errors(&o, raw->others + (input.perturbation - 1) * o.n, bytes, raw->errors);
+			free(answer);
+		}
+	}
+	return rc;
+}
+
 static int run_baseline(struct making *m, struct err *e)
 {
 	struct kept_trial *kept;
 	int rc = take_trial(m, m->q->j->baseline, m->q->params, &kept, e);
 	if (rc < 0)
 		return rc;
-	rc = fetch_baseline(m, &kept->trial, e);
+	rc = fetch_errors(m, &kept->trial, e);
+	if (rc == 0)
+		rc = fetch_baseline(m, &kept->trial, e);
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++)
 		rc = make_bounds(m, &kept->trial, k, e);
 	if (rc == 0)
@@ -590,6 +669,8 @@ int reference_make(const struct reference_making *q, struct reference *io_refere
 		free(m.raw[k].answer);
 		free(m.raw[k].baseline_answer);
 		free(m.raw[k].moved);
+		free(m.raw[k].others);
+		free(m.raw[k].errors);
 	}
 	free(m.raw);
 	oracle_answer_fini(&m.answer);

@@ -33,6 +33,8 @@ struct making_raw {
 	uint8_t *baseline_answer;
 	const uint8_t *baseline; /* NULL: the baseline is the truth */
 	float *moved;
+	double *others;             /* the perturbed truths, one behind the other; NULL: nobody needs them */
+	float *errors;              /* the baseline's beside them */
 	struct bound_limits limits; /* resident */
 	double most;                /* resident: the largest finite |y*| */
 	uint64_t fractions;         /* resident: elements of y* that are no integers */

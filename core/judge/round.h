@@ -25,24 +25,22 @@ static inline bool round_is_close(enum plan_values v)
 	return round_is_at_end(v) || v == PLAN_PATTERNS;
 }
 
-static inline bool round_is_zero(enum plan_values v)
+/* Rows or numbers that are equal, and move alike. */
+static inline bool round_is_equal(enum plan_values v)
 {
-	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK;
+	return v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
 }
 
-/* Where numbers often cancel to zero: stretches of zeros between others, which running sums add and take away again, and equal
- * numbers of both signs, as products that are made of fewer products add and take away. */
-static inline bool round_cancels(enum plan_values v, uint64_t seed)
+static inline bool round_is_zero(enum plan_values v)
 {
-	unsigned form = plan_natural_form(seed);
-	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && (form == PLAN_FORM_RECTIFIED || form == PLAN_FORM_SIGNS));
+	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK || v == PLAN_MIXTURE;
 }
 
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
 static inline bool round_may_crash(enum plan_values v)
 {
 	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES || v == PLAN_NARROW ||
-	       v == PLAN_NATURAL || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
+	       v == PLAN_NATURAL || v == PLAN_MIXTURE || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -61,16 +59,9 @@ static inline bool round_is_far(enum plan_values v)
 }
 
 /* Where the errors of two honest formulas differ most. */
-static inline bool round_has_long_tails(enum plan_values v, uint64_t seed)
+static inline bool round_has_long_tails(enum plan_values v)
 {
-	/* Forms from prices on: signs, added masks and peaks leave small pivots beside large numbers. */
-	return round_is_far(v) || v == PLAN_PATTERNS || (v == PLAN_NATURAL && plan_natural_form(seed) >= PLAN_FORM_DECIMAL);
-}
-
-/* Where iterations that converge to zero may end near it, and the largest element says how near. */
-static inline bool round_stops(enum plan_values v)
-{
-	return !round_is_exact(v) && (!round_is_far(v) || round_is_zero(v));
+	return round_is_far(v) || round_is_close(v) || round_is_equal(v) || v == PLAN_NATURAL;
 }
 
 /* Terms that even doubles lose beside others: x of 1 + x, or exp(-x) of 1 + exp(-x) times a number. */
@@ -90,14 +81,22 @@ static inline bool round_is_unmoved(enum plan_values v)
 static inline bool round_repeats(enum plan_values v)
 {
 	return v == PLAN_NEAR_TIES || v == PLAN_COINCIDING || v == PLAN_PATTERNS || v == PLAN_ALONE || v == PLAN_HIGH_END ||
-	       v == PLAN_LOW_END || v == PLAN_NATURAL || v == PLAN_BLANK;
+	       v == PLAN_LOW_END || v == PLAN_NATURAL || v == PLAN_BLANK || v == PLAN_MIXTURE;
 }
 
 /* Values on which an honest baseline itself may fail; then they judge nobody, which is no gap in the verdict. */
 static inline bool round_is_optional(enum plan_values v)
 {
 	return v == PLAN_EXTREME || v == PLAN_HUGE || v == PLAN_FAINT || v == PLAN_INFINITE_ROWS || v == PLAN_ALONE ||
-	       v == PLAN_NEGATIVE || v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_BLANK || round_is_unmoved(v);
+	       v == PLAN_NEGATIVE || v == PLAN_NARROW || v == PLAN_NATURAL || v == PLAN_BLANK || v == PLAN_MIXTURE ||
+	       round_is_unmoved(v);
+}
+
+/* Where rounding alone decides whether a number is divided by zero: of two scales, or equal, as in a matrix without an inverse. */
+static inline bool round_is_singular(enum plan_values v)
+{
+	return v == PLAN_SEGMENTS || v == PLAN_MIXTURE || v == PLAN_NATURAL || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING ||
+	       v == PLAN_PATTERNS || round_is_at_end(v);
 }
 
 /* Every so manyth output is alike: where every other column is zero, so may be every other output. */
@@ -112,18 +111,25 @@ static inline bool round_is_infinite(enum plan_values v)
 	return v == PLAN_SPECIAL || v == PLAN_SPECIAL_NUMBERS || v == PLAN_INFINITE_ROWS || v == PLAN_NAN_RUNS;
 }
 
+/* Where all values are far from zero, or larger than declared ones. */
+static inline bool round_is_shifted(enum plan_values v)
+{
+	return v == PLAN_FAR || v == PLAN_APART || v == PLAN_LARGER;
+}
+
 /* How many times the roundoffs count. A shift shows in the sensitivity; a few large values among small ones do not, nor does what a
  * formula around another value than zero costs where rows are zero. Roundings of a sum of equal numbers have one sign and do not
  * cancel. */
-static inline double round_far_factor(enum plan_values v)
+static inline double round_far_factor(enum plan_values v, uint64_t seed)
 {
-	bool equal = v == PLAN_TIES || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING;
-	bool shifted = v == PLAN_FAR || v == PLAN_APART || v == PLAN_LARGER || equal;
-	if (v == PLAN_SEGMENTS)
+	bool nearly = v == PLAN_NATURAL && plan_natural_form(seed) == PLAN_FORM_NEARLY;
+	if (v == PLAN_SEGMENTS || v == PLAN_MIXTURE)
 		return MIXED_FACTOR;
-	if (round_is_close(v) || v == PLAN_NATURAL)
+	if (round_is_shifted(v) || nearly)
+		return SHIFTED_FACTOR;
+	if (round_is_at_end(v) || v == PLAN_NATURAL || round_is_equal(v))
 		return END_FACTOR;
-	return shifted ? SHIFTED_FACTOR : round_is_far(v) || round_is_unmoved(v) ? FAR_FACTOR : 1;
+	return round_is_far(v) || v == PLAN_PATTERNS || round_is_unmoved(v) ? FAR_FACTOR : 1;
 }
 
 /* What the inputs are that get such values, in place of declared ones. */

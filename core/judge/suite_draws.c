@@ -23,7 +23,9 @@ enum {
 	DIRECTIONS = 2,      /* of PLAN_APART: rows, columns */
 	FORMS_LEAST = 3,     /* draws of PLAN_NATURAL, of large arrays; of huge ones one */
 	BLANK = 4,           /* arrays that are zero alone */
-	SEGMENTS = 8,        /* draws of PLAN_SEGMENTS, */
+	MIXTURES = 16,       /* draws of PLAN_MIXTURE, */
+	MIXTURES_LEAST = 2,
+	SEGMENTS = 8, /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20,  /* of all arrays together: what draws cost little for, */
 	LARGE_BYTES = 16 << 20, /* and what they cost much for */
@@ -36,6 +38,15 @@ enum {
 bool suite_in_parts(const struct spec *spec)
 {
 	return spec->precision == SPEC_TENSOR && strcmp(spec->precision_in, "f32") == 0;
+}
+
+/* How many inputs get such values. */
+static unsigned takers(const struct plan *plan, enum plan_values values)
+{
+	unsigned n = 0;
+	for (size_t i = 0; i < plan->buffer_count; i++)
+		n += plan_takes(&plan->buffers[i], values);
+	return n;
 }
 
 /* One draw. *io_unfit is why the last one could not judge. */
@@ -157,6 +168,20 @@ int suite_check_narrow(struct suite_running *r, struct check *c, char **ret_unfi
 	return rc;
 }
 
+/* What one kind of values shows only beside another one in another array. */
+int suite_check_mixture(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	uint64_t bytes = plan_bytes(plan);
+	unsigned draws = takers(plan, PLAN_MIXTURE) < 2 ? 0
+			 : bytes > LARGE_BYTES          ? 1
+			 : bytes > SMALL_BYTES          ? MIXTURES_LEAST
+							: MIXTURES;
+	int rc = draw_several(r, PLAN_MIXTURE, draws, c, ret_unfit, e);
+	r->needless = true; /* such values only say more */
+	return rc;
+}
+
 /* Which parts are small differs from array to array. */
 int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e)
 {
@@ -180,15 +205,6 @@ static uint64_t seed_choosing(const struct plan *plan, enum plan_values values, 
 		if (suite_chooses(plan, values, k, seed))
 			return seed;
 	return 0;
-}
-
-/* How many inputs get such values. */
-static unsigned takers(const struct plan *plan, enum plan_values values)
-{
-	unsigned n = 0;
-	for (size_t i = 0; i < plan->buffer_count; i++)
-		n += plan_takes(&plan->buffers[i], values);
-	return n;
 }
 
 /* The seed of draw i of PLAN_NATURAL: each form once, by chance in all arrays or in some, then once more, the other way round. An
@@ -223,6 +239,29 @@ struct forms {
 	int64_t until;
 };
 
+/* In words, for messages. */
+static const char *const form_names[PLAN_FORMS] = {
+	"smooth values",
+	"smooth values with noise",
+	"values in nearly even steps",
+	"multiples of 1/255, or text",
+	"levels of video, or marks of text",
+	"sound of 16 bits, or text",
+	"values as bf16 holds them, or video",
+	"zeros and ones",
+	[PLAN_FORM_RECTIFIED] = "rectified values, most of them zero",
+	[PLAN_FORM_MASKED] = "a mask of ones below the diagonal, with holes",
+	[PLAN_FORM_DECIMAL] = "prices and whole numbers",
+	[PLAN_FORM_SIGNS] = "ones and minus ones",
+	[PLAN_FORM_ADDITIVE] = "a mask of 0 and -256 or -10000 in one array",
+	[PLAN_FORM_PEAKED] = "rows of which one column stands out",
+	[PLAN_FORM_NEARLY] = "nearly equal values",
+	[PLAN_FORM_SHARED] = "arrays that begin alike",
+	[PLAN_FORM_BAND] = "zeros beside a band",
+	[PLAN_FORM_BLOCKS] = "a mask of ones below the diagonal, and of columns or blocks above it",
+	[PLAN_FORM_REGULAR] = "symmetric, diagonal, periodic or equal values, but for some",
+};
+
 static int draw_forms(struct suite_running *r, const struct forms *q, struct check *c, bool *io_judged, char **io_unfit,
 		      struct err *e)
 {
@@ -231,6 +270,8 @@ static int draw_forms(struct suite_running *r, const struct forms *q, struct che
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
 		input.seed = natural_seed(r->trial.variant->plan, r->q->seed, i);
 		rc = execute(r, &input, c, io_judged, io_unfit, e);
+		if (rc == 0 && !c->passed)
+			check_name(c, form_names[plan_natural_form(input.seed)]);
 	}
 	return rc;
 }
@@ -257,7 +298,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	forms = (struct forms){ .first = PLAN_FORMS, .end = 2 * PLAN_FORMS, .until = until };
-	if (some > 1 && rc == 0 && bytes <= SMALL_BYTES) /* of one array the other way round is the same */
+	if (some && rc == 0 && bytes <= SMALL_BYTES)
 		rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	if (!some)
 		*ret_unfit = mem_str("no input has such values");

@@ -34,6 +34,7 @@ int suite_check_special(struct suite_running *r, struct check *c, char **ret_unf
 int suite_check_apart(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_narrow(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+int suite_check_mixture(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_chains(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_segments(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);

@@ -2,6 +2,7 @@
 #include "backends/values/fill.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/array.h"
@@ -27,8 +28,7 @@ static bool is_prose(const char *bytes, size_t n)
 static void test_natural(void)
 {
 	enum { ROWS = 40, COLUMNS = 400, ALL = ROWS * COLUMNS };
-	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM),
-			   text = array(DTYPE_U8, ROWS, COLUMNS, PLAN_RANDOM);
+	struct plan_buffer b = array(DTYPE_F32, ROWS, COLUMNS, PLAN_RANDOM), text = array(DTYPE_U8, ROWS, COLUMNS, PLAN_RANDOM);
 	b.lo = 0;
 	b.hi = 1;
 	text.lo = 0;
@@ -191,14 +191,80 @@ static void test_signs_masks_and_peaks(void)
 		}
 		peaks += high == 1;
 	}
-	ok(peaks == ROWS && near > ALL / 2 && named >= ROWS / 4,
-	   "one column of each row stands out, and labels name it (%d)", named);
+	ok(peaks == ROWS && near > ALL / 2 && named >= ROWS / 4, "one column of each row stands out, and labels name it (%d)",
+	   named);
 	free(v);
 	free(label);
 }
 
+/* Structure that a look at some elements suggests, and that others break. */
+static void test_structure(void)
+{
+	enum { SIDE = 64, ALL = SIDE * SIDE };
+	struct plan_buffer a = array(DTYPE_F32, SIDE, SIDE, PLAN_NORMAL), b = a, mask = array(DTYPE_I32, SIDE, SIDE, PLAN_RANDOM),
+			   knots = array(DTYPE_F32, 1, 300, PLAN_SORTED), ends = array(DTYPE_I32, 1, 300, PLAN_SORTED);
+	a.name = (char *)"A";
+	b.name = (char *)"B";
+	mask.lo = knots.lo = 0;
+	mask.hi = 2;
+	knots.hi = 1;
+	ends.lo = 0;
+	ends.hi = 9000;
+	float *v = natural(&a, PLAN_FORM_SHARED), *w = natural(&b, PLAN_FORM_SHARED);
+	int same = 0, off = 0, outside = 0, above = 0, kept = 0;
+	for (int i = 0; i < ALL; i++)
+		same += v[i] == w[i];
+	ok(same >= ALL / 8 && same <= ALL * 7 / 8, "arrays are the same to begin with (%d of %d)", same, ALL);
+	free(v);
+	free(w);
+	v = natural(&a, PLAN_FORM_NEARLY);
+	for (int i = 0; i < ALL; i++)
+		off += fabsf(v[i] - v[0]) > fabsf(v[0]) / 64;
+	is_int(off, 0, "all numbers are nearly equal");
+	free(v);
+	v = natural(&a, PLAN_FORM_BAND);
+	for (int i = 0; i < ALL; i++)
+		outside += abs(i / SIDE - i % SIDE) > 5 && v[i] != 0;
+	ok(outside > SIDE / 8 && outside < ALL / 4, "a band is wide in a few rows (%d)", outside);
+	free(v);
+	int32_t *m = natural(&mask, PLAN_FORM_BLOCKS);
+	for (int i = 0; i < ALL; i++) {
+		kept += i % SIDE <= i / SIDE && m[i] == 1;
+		above += i % SIDE > i / SIDE && m[i] == 1;
+	}
+	ok(kept == SIDE * (SIDE + 1) / 2 && above > 0 && above < SIDE * (SIDE - 1) / 2,
+	   "all below the diagonal is seen, and some above it (%d)", above);
+	free(m);
+	v = natural(&knots, 0);
+	m = natural(&ends, 0);
+	for (int i = 1; i < 300; i++)
+		off += !(v[i] >= v[i - 1] && m[i] >= m[i - 1] && v[i] < 1);
+	ok(off == 0 && m[0] == 0 && m[299] == 8999, "sorted rows ascend, and integers keep their ends (%d)", off);
+	free(v);
+	free(m);
+}
+
+static void test_mixture(void)
+{
+	struct plan_buffer b = array(DTYPE_F32, 8, 64, PLAN_NORMAL);
+	int kinds[PLAN_VALUES] = { 0 }, different = 0, unlike = 0;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		struct fill_choice c = { .seed = seed, .values = PLAN_MIXTURE };
+		b.name = (char *)"A";
+		enum plan_values first = fill_values(&b, &c);
+		uint64_t own = fill_seed(&b, &c);
+		different += kinds[first]++ == 0;
+		b.name = (char *)"B";
+		unlike += fill_values(&b, &c) != first && fill_seed(&b, &c) != own;
+	}
+	ok(different > 8 && unlike > 100 && kinds[PLAN_MIXTURE] == 0, "arrays have %d kinds of values, each its own (%d of 200)",
+	   different, unlike);
+}
+
 int main(void)
 {
+	test_structure();
+	test_mixture();
 	test_signs_masks_and_peaks();
 	test_sparse_masks_and_prices();
 	test_natural();
