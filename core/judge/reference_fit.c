@@ -73,6 +73,8 @@ static int refuse_values(const struct making *m, struct err *e)
 	if (round_is_unmoved(m->q->values) && (m->operands > 0 || !truth_is_lifted(&m->truth)))
 		return err_set(e, ERR_INTERNAL,
 			       "only exact outputs beside the baseline's show which decisions rounding cannot change");
+	if (round_is_alike(m->q->values, m->q->seed) && m->operands > 0)
+		return err_set(e, ERR_INTERNAL, "precision: permits rounded inputs, whose errors do not cancel on such values");
 	int in = dtype_parse(m->spec->precision_in);
 	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
 	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))

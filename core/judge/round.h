@@ -99,6 +99,13 @@ static inline bool round_is_singular(enum plan_values v)
 	       v == PLAN_PATTERNS || round_is_at_end(v);
 }
 
+/* Where many numbers are nearly equal, or equal along a direction: rounded to a narrower type, their errors are, too, and add up. */
+static inline bool round_is_alike(enum plan_values v, uint64_t seed)
+{
+	unsigned form = plan_natural_form(seed);
+	return v == PLAN_MIXTURE || (v == PLAN_NATURAL && (form == PLAN_FORM_NEARLY || form == PLAN_FORM_REGULAR));
+}
+
 /* Every so manyth output is alike: where every other column is zero, so may be every other output. */
 static inline unsigned round_fields(enum plan_values v, uint64_t seed)
 {

@@ -177,6 +177,8 @@ int suite_check_mixture(struct suite_running *r, struct check *c, char **ret_unf
 			 : bytes > LARGE_BYTES          ? 1
 			 : bytes > SMALL_BYTES          ? MIXTURES_LEAST
 							: MIXTURES;
+	if (r->j->facts->emulated && draws > 1)
+		draws = 1; /* which is slow */
 	int rc = draw_several(r, PLAN_MIXTURE, draws, c, ret_unfit, e);
 	r->needless = true; /* such values only say more */
 	return rc;
@@ -298,7 +300,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
 	forms = (struct forms){ .first = PLAN_FORMS, .end = 2 * PLAN_FORMS, .until = until };
-	if (some && rc == 0 && bytes <= SMALL_BYTES)
+	if (some && rc == 0 && bytes <= SMALL_BYTES && !r->j->facts->emulated)
 		rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	if (!some)
 		*ret_unfit = mem_str("no input has such values");
