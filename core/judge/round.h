@@ -99,7 +99,8 @@ static inline bool round_is_singular(enum plan_values v)
 	       v == PLAN_PATTERNS || round_is_at_end(v);
 }
 
-/* Where many numbers are nearly equal, or equal along a direction: rounded to a narrower type, their errors are, too, and add up. */
+/* Where many numbers are nearly equal, or equal along a direction: the errors of rounding them to a narrower type are, too, and add
+ * up. */
 static inline bool round_is_alike(enum plan_values v, uint64_t seed)
 {
 	unsigned form = plan_natural_form(seed);

@@ -239,6 +239,7 @@ static uint64_t natural_seed(const struct plan *plan, uint64_t seed, unsigned i)
 struct forms {
 	unsigned first, end;
 	int64_t until;
+	bool alone; /* one array has such values */
 };
 
 /* In words, for messages. */
@@ -271,6 +272,8 @@ static int draw_forms(struct suite_running *r, const struct forms *q, struct che
 	for (unsigned i = q->first; i < q->end && rc == 0 && c->passed && (i == 0 || clock_now() < q->until); i++) {
 		struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
 		input.seed = natural_seed(r->trial.variant->plan, r->q->seed, i);
+		if (q->alone && plan_natural_form(input.seed) == PLAN_FORM_ADDITIVE) /* a mask is added to others */
+			continue;
 		rc = execute(r, &input, c, io_judged, io_unfit, e);
 		if (rc == 0 && !c->passed)
 			check_name(c, form_names[plan_natural_form(input.seed)]);
@@ -287,7 +290,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
 	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
 	int64_t until = clock_now() + DRAWS_NS;
-	struct forms forms = { .end = some ? draws : 0, .until = until };
+	struct forms forms = { .end = some ? draws : 0, .until = until, .alone = some == 1 };
 	bool judged = false;
 	int rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	for (size_t i = 0; blanks && i < kinds * plan->buffer_count && rc == 0 && c->passed && clock_now() < until; i++) {
@@ -299,7 +302,8 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 		blanks--;
 		rc = execute(r, &input, c, &judged, ret_unfit, e);
 	}
-	forms = (struct forms){ .first = PLAN_FORMS, .end = 2 * PLAN_FORMS, .until = until };
+	forms.first = PLAN_FORMS;
+	forms.end = 2 * PLAN_FORMS;
 	if (some && rc == 0 && bytes <= SMALL_BYTES && !r->j->facts->emulated)
 		rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	if (!some)
