@@ -134,7 +134,7 @@ static struct bound_rules rules_of(const struct making *m, size_t k)
 				     .far = round_has_long_tails(m->q->values),
 				     .shifted = round_is_shifted(m->q->values),
 				     .stops = !exact,
-				     .cancels = m->q->values == PLAN_PATTERNS,
+				     .cancels = round_cancels(m->q->values, m->q->seed),
 				     .pooled = round_is_zero(m->q->values),
 				     .lost = round_lost(m->q->values, m->q->seed),
 				     .mixed = round_is_singular(m->q->values),

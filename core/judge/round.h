@@ -36,6 +36,13 @@ static inline bool round_is_zero(enum plan_values v)
 	return v == PLAN_MIXED_ZEROS || v == PLAN_ALONE || v == PLAN_BLANK || v == PLAN_MIXTURE;
 }
 
+/* Where all of a row may cancel: what is left of it is as exact as the largest numbers are. */
+static inline bool round_cancels(enum plan_values v, uint64_t seed)
+{
+	unsigned form = plan_natural_form(seed);
+	return v == PLAN_PATTERNS || (v == PLAN_NATURAL && (form == PLAN_FORM_BAND || form == PLAN_FORM_REGULAR));
+}
+
 /* Values that indexes, lengths of loops and locks may not be meant for, so that a baseline may crash or hang. */
 static inline bool round_may_crash(enum plan_values v)
 {
