@@ -20,12 +20,12 @@ enum {
 	BELOW = -256, /* where exponentials vanish, too, but sums with it keep their digits */
 	LEAST_PEAK = 8,
 	MOST_PEAK = 24,
-	QUIET = 7,     /* nearly equal numbers differ by at most one part in 2^7, */
-	QUIETER = 6,   /* or by less, in so many steps, in every other draw by as many more */
-	WIDE_ROWS = 8, /* of so many rows of a band one is wide */
-	NARROW = 4,    /* elements beside the diagonal in the others: from two on as many kinds */
-	BLOCK = 4,     /* the least block of a mask */
-	BREACH = 64,   /* one of so many elements breaks a rule */
+	QUIET = 7,       /* nearly equal numbers differ by at most one part in 2^7, */
+	QUIETER = 6,     /* or by less, in so many steps, in every other draw by as many more */
+	WIDE_ROWS = 8,   /* of so many rows of a band one is wide */
+	NARROW = 4,      /* elements beside the diagonal in the others: from two on as many kinds */
+	LEAST_BLOCK = 4, /* the least block of a mask */
+	BREACH = 64,     /* one of so many elements breaks a rule */
 };
 
 /* Between two random numbers, with a slope that does not jump. */
@@ -88,7 +88,7 @@ static bool is_visible(const struct stream *s, uint64_t i)
 static bool is_joined(const struct stream *s, uint64_t i)
 {
 	uint64_t row = i / s->columns % s->columns, column = i % s->columns, how = stream_random(stream_mix(s->seed + ORDER), 1);
-	uint64_t block = BLOCK << (how >> 8) % 4;
+	uint64_t block = LEAST_BLOCK << (how >> 8) % 4;
 	return column <= row || (is_other_turn(s) ? column < 1 + (how >> 16) % s->columns / 2 : column / block == row / block);
 }
 
