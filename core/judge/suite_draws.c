@@ -90,7 +90,7 @@ static uint64_t seed_of(enum plan_values values, uint64_t seed, uint64_t i)
 /* At most so many draws: the first one, and others while time is left. A kernel that takes 0.1 s gets three or four. */
 static int draw(struct suite_running *r, enum plan_values values, unsigned draws, struct check *c, char **ret_unfit, struct err *e)
 {
-	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + DRAWS_NS;
+	int64_t until = values == PLAN_MIXED_ENDS ? CLOCK_NEVER : clock_now() + (values == PLAN_MIXTURE ? DRAWS_NS / 2 : DRAWS_NS);
 	bool judged = false;
 	int rc = 0;
 	for (uint64_t i = 1; i <= draws && rc == 0 && c->passed && (i == 1 || clock_now() < until); i++) {
@@ -286,7 +286,8 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 {
 	const struct plan *plan = r->trial.variant->plan;
 	uint64_t bytes = plan_bytes(plan), seed = r->q->seed;
-	unsigned draws = bytes > HUGE_BYTES ? 1 : bytes > LARGE_BYTES ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
+	bool slow = bytes > LARGE_BYTES || r->j->facts->emulated;
+	unsigned draws = bytes > HUGE_BYTES ? 1 : slow ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
 	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
 	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
 	int64_t until = clock_now() + DRAWS_NS;
