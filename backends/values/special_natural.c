@@ -250,8 +250,8 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	case 7: return low + (double)(int64_t)(salted(s, AGAIN, i) & 1);
 	case PLAN_FORM_RECTIFIED: return is_active(s, i) ? v : low;
 	case PLAN_FORM_MASKED: return low + is_visible(s, i);
-	case PLAN_FORM_BLOCKS: return low + is_joined(s, i);
-	case PLAN_FORM_BAND: return is_banded(s, i) ? v : low;
+	case PLAN_FORM_BLOCKS: return s->rows == 1 ? v : low + is_joined(s, i);
+	case PLAN_FORM_BAND: return s->rows == 1 || is_banded(s, i) ? v : low + (width > 1); /* as prices */
 	case PLAN_FORM_DECIMAL: return decimal(s, i) + 1; /* zero often marks the end of a list */
 	case PLAN_FORM_SIGNS: return low < 0 && low + width > 1 ? sign_of(s, i) : v;
 	case PLAN_FORM_NEARLY: return low + __builtin_floor(width / 2) + (double)(int64_t)(salted(s, AGAIN, i) & 1);
