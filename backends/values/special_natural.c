@@ -95,8 +95,7 @@ static bool is_joined(const struct stream *s, uint64_t i)
 /* An element of a band beside the diagonal that is wide in a few rows, as of a skyline. */
 static bool is_banded(const struct stream *s, uint64_t i)
 {
-	const struct plan_buffer *b = s->buffer;
-	uint64_t rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns % rows, column = i % s->columns;
+	uint64_t rows = matrix_rows(s), row = i / s->columns % rows, column = i % s->columns;
 	uint64_t middle = row * s->columns / rows, apart = column > middle ? column - middle : middle - column;
 	uint64_t drawn = salted(s, PLACE, i / s->columns);
 	return apart <= (drawn % WIDE_ROWS ? 2 + s->key % NARROW : (drawn >> 8) % s->columns);
@@ -132,8 +131,7 @@ static double nearly_level(const struct stream *s, uint64_t i, double low, doubl
 /* By a rule that by seed some elements break: few anywhere, or a block that lies neither at the ends nor in the middle. */
 static double regular(const struct stream *s, uint64_t i, double v)
 {
-	const struct plan_buffer *b = s->buffer;
-	uint64_t columns = s->columns, rows = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1;
+	uint64_t columns = s->columns, rows = matrix_rows(s);
 	uint64_t row = i / columns % rows, column = i % columns, first = i - row * columns - column;
 	uint64_t how = stream_random(stream_mix(s->seed + ORDER), 2), like = i;
 	bool inside = (rows == 1 || row - rows / 4 < rows / 8) && column - columns / 4 < columns / 8;

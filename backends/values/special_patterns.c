@@ -46,8 +46,7 @@ static double in_segment(const struct stream *s, uint64_t i, double v)
 /* Whether element i is high where one block of neighbours of each matrix stands out, as a bright spot of an image or a dark one. */
 static bool in_block(const struct stream *s, uint64_t i)
 {
-	uint64_t height = (uint64_t)s->buffer->dims[s->buffer->rank - 2], row = i / s->columns, y = row % height,
-		 x = i % s->columns;
+	uint64_t height = matrix_rows(s), row = i / s->columns, y = row % height, x = i % s->columns;
 	uint64_t drawn = salted(s, TIE, row / height), wide = UINT64_C(2) << (drawn & 3), high = UINT64_C(2) << (drawn >> 2 & 3);
 	while (wide > 2 && 2 * wide > s->columns)
 		wide /= 2;
@@ -60,8 +59,7 @@ static bool in_block(const struct stream *s, uint64_t i)
 /* Whether element i is high where a diagonal of each matrix stands out, or parallel ones that are some way apart. */
 static bool in_diagonal(const struct stream *s, uint64_t i)
 {
-	uint64_t height = (uint64_t)s->buffer->dims[s->buffer->rank - 2], row = i / s->columns, y = row % height,
-		 x = i % s->columns;
+	uint64_t height = matrix_rows(s), row = i / s->columns, y = row % height, x = i % s->columns;
 	uint64_t drawn = salted(s, TIE, ~(row / height)), all = height + s->columns, at = (drawn >> 8) % all,
 		 period = drawn & 1 ? all : UINT64_C(8) << (drawn >> 2 & 3), turn = drawn & 16 ? x + y : x + height - y;
 	return (turn % period == at % period) != (drawn >> 63);
@@ -110,9 +108,7 @@ static bool is_high(const struct stream *s, uint64_t i)
  * skips empty tiles may look at some of their elements only. */
 static bool in_gap(const struct stream *s, uint64_t i)
 {
-	const struct plan_buffer *b = s->buffer;
-	uint64_t height = b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1, row = i / s->columns, x = i % s->columns,
-		 y = row % height;
+	uint64_t height = matrix_rows(s), row = i / s->columns, x = i % s->columns, y = row % height;
 	uint64_t band = BAND << salted(s, ORDER, ~UINT64_C(0)) % BANDS, drawn = salted(s, ORDER, row / height << 32 | y / band);
 	uint64_t turn = drawn % 3 == 0 && height > 1 ? y : drawn % 3 == 1 && height > 1 ? x + y : x;
 	return (turn & 1) == (drawn >> 8 & 1);

@@ -79,6 +79,13 @@ static inline double power(int exponent)
 	return v;
 }
 
+/* Rows of each matrix of the buffer. */
+static inline uint64_t matrix_rows(const struct stream *s)
+{
+	const struct plan_buffer *b = s->buffer;
+	return b->rank > 1 ? (uint64_t)b->dims[b->rank - 2] : 1;
+}
+
 /* Columns of what counts as a row, and their number. */
 static inline uint64_t row_length(const struct stream *s)
 {

@@ -209,30 +209,26 @@ BOUND_INLINE int bound_bin(const struct bound_limits *l, double y, double moved)
  * (D. Knuth, "The Art of Computer Programming", volume 3, 5.3.4) has no branch to guess. */
 BOUND_INLINE double bound_median(float *x, int n)
 {
-#define BOUND_SORT(a, b)                                                                                                           \
-	{                                                                                                                          \
-		float low = x[a] < x[b] ? x[a] : x[b];                                                                             \
-		x[b] = x[a] < x[b] ? x[b] : x[a];                                                                                  \
-		x[a] = low;                                                                                                        \
+#define BOUND_SORT(a, b)                               \
+	{                                              \
+		float low = x[a] < x[b] ? x[a] : x[b]; \
+		x[b] = x[a] < x[b] ? x[b] : x[a];      \
+		x[a] = low;                            \
 	}
 #define BOUND_SORT4(a, b, c, d, e, f, g, h) BOUND_SORT(a, b) BOUND_SORT(c, d) BOUND_SORT(e, f) BOUND_SORT(g, h)
 	for (int i = 0; i < BOUND_GROUP; i++)
 		x[i] = i < n ? x[i] : (float)INFINITY;
-	BOUND_SORT4(0, 1, 2, 3, 4, 5, 6, 7)
-		BOUND_SORT4(8, 9, 10, 11, 12, 13, 14, 15) BOUND_SORT4(0, 2, 1, 3, 4, 6, 5, 7)
-			BOUND_SORT4(8, 10, 9, 11, 12, 14, 13, 15) BOUND_SORT4(0, 4, 1, 5, 2, 6, 3, 7)
-				BOUND_SORT4(8, 12, 9, 13, 10, 14, 11, 15) BOUND_SORT4(0, 8, 1, 9, 2, 10, 3, 11)
-					BOUND_SORT4(4, 12, 5, 13, 6, 14, 7, 15) BOUND_SORT4(5, 10, 6, 9, 3, 12, 13, 14)
-						BOUND_SORT4(4, 8, 7, 11, 1, 2, 1, 4) BOUND_SORT4(7, 13, 2, 8, 11, 14, 2, 4)
-							BOUND_SORT4(5, 6, 9, 10, 11, 13, 3, 8)
-								BOUND_SORT4(7, 12, 6, 8, 10, 12, 3, 5)
-									BOUND_SORT4(7, 9, 3, 4, 5, 6, 7, 8)
-										BOUND_SORT4(9, 10, 11, 12, 6, 7, 8, 9)
+	BOUND_SORT4(0, 1, 2, 3, 4, 5, 6, 7) BOUND_SORT4(8, 9, 10, 11, 12, 13, 14, 15)
+	BOUND_SORT4(0, 2, 1, 3, 4, 6, 5, 7) BOUND_SORT4(8, 10, 9, 11, 12, 14, 13, 15)
+	BOUND_SORT4(0, 4, 1, 5, 2, 6, 3, 7) BOUND_SORT4(8, 12, 9, 13, 10, 14, 11, 15)
+	BOUND_SORT4(0, 8, 1, 9, 2, 10, 3, 11) BOUND_SORT4(4, 12, 5, 13, 6, 14, 7, 15)
+	BOUND_SORT4(5, 10, 6, 9, 3, 12, 13, 14) BOUND_SORT4(4, 8, 7, 11, 1, 2, 1, 4)
+	BOUND_SORT4(7, 13, 2, 8, 11, 14, 2, 4) BOUND_SORT4(5, 6, 9, 10, 11, 13, 3, 8)
+	BOUND_SORT4(7, 12, 6, 8, 10, 12, 3, 5) BOUND_SORT4(7, 9, 3, 4, 5, 6, 7, 8)
+	BOUND_SORT4(9, 10, 11, 12, 6, 7, 8, 9)
 #undef BOUND_SORT4
 #undef BOUND_SORT
-											return n
-		? (double)x[n / 2]
-		: 0;
+	return n ? (double)x[n / 2] : 0;
 }
 
 /* Of a group of n ≤ BOUND_GROUP elements: how far perturbed truths moved becomes sensitivities. One that is small by luck becomes

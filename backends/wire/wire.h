@@ -172,6 +172,7 @@ enum { WIRE_KEEP_SCRATCH = 1, WIRE_KEEP_OUTPUTS = 2, WIRE_KEEP_RAW = 4, WIRE_LOO
 /* Where buffers stay on the device (core/judge/resident.h). WIRE_RESIDENT: values are made and examined by the judge's kernels, and
  * outputs are not read back. WIRE_SET_UP, WIRE_LAUNCH and WIRE_EXAMINE: only that part of an execution; the candidate's process
  * launches, the judge's does the rest on the adopted run. */
+enum { WIRE_STILL_MOST = 64 }; /* buffers that wire_execute.still tells apart */
 enum { WIRE_TIMED_POISON = 0xFF }; /* what outputs and scratch hold before a timed execution */
 enum { WIRE_RESIDENT = 16, WIRE_SET_UP = 32, WIRE_LAUNCH = 64, WIRE_EXAMINE = 128, WIRE_KEEP_ALL = 255 };
 struct wire_executed {

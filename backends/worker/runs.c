@@ -189,7 +189,7 @@ int runs_set_up(struct runs *all, const struct run *r, unsigned i, const struct 
 	struct fill_choice choice = choice_of(m);
 	void *table = NULL;
 	int rc = 0;
-	if (i < 64 && m->still >> i & 1)
+	if (i < WIRE_STILL_MOST && m->still >> i & 1)
 		choice.amplitude *= m->share;
 	switch (b->role) {
 	case PLAN_IN:

@@ -266,11 +266,11 @@ double spec_roundoff_operand(const struct spec *s, enum dtype type)
 	return dtype_is_float(type) && dtype_roundoff(type) < u ? u : 0;
 }
 
-double spec_roundoff_inputs(const struct spec *s)
+double spec_roundoff_inputs(const struct spec *s, uint64_t except)
 {
 	double u = 0;
 	for (size_t k = 0; k < s->array_count; k++)
-		if (s->arrays[k].role != PLAN_OUT)
+		if (s->arrays[k].role != PLAN_OUT && !(k < 64 && except >> k & 1))
 			u = fmax(u, spec_roundoff_operand(s, s->arrays[k].type));
 	return u;
 }

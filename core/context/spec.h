@@ -154,9 +154,9 @@ bool spec_is_double(const struct spec *spec);
 /* precision: permits products of narrow operands on matrix units, which truncate the sums that they keep in f32. */
 bool spec_sums_truncate(const struct spec *spec);
 /* Unit roundoff to which an operand of a product may be rounded that is kept in `type` (tensor: that of IN, when `type` is finer;
- * else 0), and the largest of all inputs. */
+ * else 0), and the largest of all inputs but arrays of `except`, bit k for array k below 64. */
 double spec_roundoff_operand(const struct spec *spec, enum dtype type);
-double spec_roundoff_inputs(const struct spec *spec);
+double spec_roundoff_inputs(const struct spec *spec, uint64_t except);
 /* The largest of the smallest normal numbers of its floating inputs, below which devices may flush to zero, and of f16 matrix units
  * alone; 0: it has none. */
 double spec_flushed_inputs(const struct spec *spec);

@@ -205,10 +205,10 @@ static void collect(struct making *m, struct errors *e, const double *y, const d
 	const float *moved = m->o->moved + at;
 	for (size_t i = 0; i < n; i++) {
 		double error = bound_own_error(&m->limits.shape, y[i], b[i]);
-		if (m->o->errors && !isnan(error))
-			error = fmax(error, (double)m->o->errors[at + i]);
 		if (isnan(error) || !isfinite(moved[i]))
 			continue;
+		if (m->o->errors)
+			error = fmax(error, (double)m->o->errors[at + i]);
 		float *bin = &e->at[bound_bin(&m->limits, y[i], (double)moved[i])];
 		*bin = fmaxf(*bin, (float)error);
 	}

@@ -13,27 +13,27 @@
 
 /* What the baseline's `precision:` and shape permit. */
 struct bound_rules {
-	double sums;    /* unit roundoff of permitted arithmetic */
-	double inputs;  /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
-	double terms;   /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
-	bool truncates; /* sums may run on matrix units, which truncate them */
-	double flushed; /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
+	double sums;     /* unit roundoff of permitted arithmetic */
+	double inputs;   /* unit roundoff to which inputs may be rounded beyond their own types; 0: none */
+	double terms;    /* of a typical sum, ≥ 1: decides between 64 and 256 roundoffs only, or 1024 */
+	bool truncates;  /* sums may run on matrix units, which truncate them */
+	double flushed;  /* what devices may flush to zero in inputs: the smallest normal number of the narrowest; 0: of no
 			 * account */
-	double stored;  /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
-	double lost;    /* terms that doubles may lose beside others; 0: none */
-	bool rough;     /* the truth was computed no more exactly than candidates are */
-	bool rounded;   /* the truth is of the output's own type, so it was rounded, too */
-	bool copies;    /* where no element of a large output was rounded, none may differ: copies, choices, negations */
-	bool far;       /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
-	bool shifted;   /* all values are far from zero: an output that vanishes throughout says nothing of its errors */
-	bool cancels;   /* all of a row may cancel, so that errors are small beside the largest element alone */
-	bool stops;     /* where the truth is zero, so near to it iterations may end, and what numbers leave that cancel is as exact
-			  * as they are */
-	bool pooled;    /* terms may be as large as the largest element */
-	bool declared;  /* values as they are timed, where no output may go unjudged by chance */
-	bool none;      /* no element is judged by itself (`distribution`): values alone, which all count as judged */
-	bool mixed;     /* values of two scales, or equal ones: a NaN of the truth says nothing */
-	bool coarse;    /* the baseline calls functions that devices compute with few digits */
+	double stored;   /* unit roundoff of arrays that the baseline stores and reads again, where it errs by as much; 0: none */
+	double lost;     /* terms that doubles may lose beside others; 0: none */
+	bool rough;      /* the truth was computed no more exactly than candidates are */
+	bool rounded;    /* the truth is of the output's own type, so it was rounded, too */
+	bool copies;     /* where no element of a large output was rounded, none may differ: copies, choices, negations */
+	bool far;        /* values differ by many powers of two: of ill-conditioned elements two honest errors differ more */
+	bool shifted;    /* all values are far from zero: an output that vanishes throughout says nothing of its errors */
+	bool cancels;    /* all of a row may cancel, so that errors are small beside the largest element alone */
+	bool stops;      /* where the truth is zero, so near to it iterations may end, and what numbers leave that cancel is as
+			  * exact as they are */
+	bool pooled;     /* terms may be as large as the largest element */
+	bool declared;   /* values as they are timed, where no output may go unjudged by chance */
+	bool none;       /* no element is judged by itself (`distribution`): values alone, which all count as judged */
+	bool mixed;      /* values of two scales, or equal ones: a NaN of the truth says nothing */
+	bool coarse;     /* the baseline calls functions that devices compute with few digits */
 	unsigned fields; /* of a record, at most BOUND_FIELDS; 0: to be found by their sizes, by bound_make */
 };
 

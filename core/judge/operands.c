@@ -10,8 +10,7 @@
 
 enum {
 	LARGE_BYTES = 64 << 20, /* of outputs and inputs together: they travel to the daemon */
-	OUTPUTS_LEAST = 64,     /* elements of an output that move at all: fewer tell nothing */
-	MASK_BITS = 64
+	OUTPUTS_LEAST = 64      /* elements of an output that move at all: fewer tell nothing */
 };
 #define AMPLITUDE 0.25
 #define STILL 0.375      /* of an output's elements: of a sum of two a quarter needs no element that moves, of one alone a half */
@@ -19,17 +18,17 @@ enum {
 
 double operands_share(const struct spec *spec)
 {
-	double operand = spec_roundoff_inputs(spec);
+	double operand = spec_roundoff_inputs(spec, 0);
 	return operand > 0 ? fmin(1, OWN_ROUNDOFFS * spec_roundoff_sums(spec, false) / operand) : 1;
 }
 
 uint64_t operands_buffers(uint64_t arrays, const struct spec *spec, const struct plan *plan)
 {
 	uint64_t buffers = 0;
-	for (size_t i = 0; arrays && i < plan->buffer_count && i < MASK_BITS; i++) {
+	for (size_t i = 0; arrays && i < plan->buffer_count && i < WIRE_STILL_MOST; i++) {
 		const struct spec_array *a = plan->buffers[i].name ? spec_array(spec, plan->buffers[i].name) : NULL;
-		size_t k = a ? (size_t)(a - spec->arrays) : MASK_BITS;
-		if (k < MASK_BITS && arrays >> k & 1)
+		size_t k = a ? (size_t)(a - spec->arrays) : WIRE_STILL_MOST;
+		if (k < WIRE_STILL_MOST && arrays >> k & 1)
 			buffers |= UINT64_C(1) << i;
 	}
 	return buffers;
@@ -37,8 +36,8 @@ uint64_t operands_buffers(uint64_t arrays, const struct spec *spec, const struct
 
 /* All outputs of an execution, one behind the other; free() each. */
 struct seen {
-	uint8_t *answers[MASK_BITS];
-	const uint8_t *bytes[MASK_BITS];
+	uint8_t *answers[WIRE_STILL_MOST];
+	const uint8_t *bytes[WIRE_STILL_MOST];
 	size_t count;
 };
 
@@ -59,7 +58,7 @@ static int look(struct trial *t, int moving, bool half, struct seen *ret_seen, s
 		input.still = ~(UINT64_C(1) << moving);
 	}
 	int rc = trial_execute(t, &input, EVAL_EXECUTE_NS, NULL, e);
-	for (uint32_t k = 0; rc == 0 && k < variant_output_count(t->variant) && k < MASK_BITS; k++) {
+	for (uint32_t k = 0; rc == 0 && k < variant_output_count(t->variant) && k < WIRE_STILL_MOST; k++) {
 		size_t len;
 		rc = trial_output(t, k, &ret_seen->answers[k], &ret_seen->bytes[k], &len, e);
 		ret_seen->count = k + (rc == 0);
@@ -92,20 +91,16 @@ int operands_none(struct trial *t, const struct spec *spec, uint64_t *ret_arrays
 {
 	const struct plan *plan = t->variant->plan;
 	struct seen none = { 0 };
-	size_t wide = 0, found = 0;
-	int rc = 0;
-	*ret_arrays = 0;
-	for (size_t i = 0; i < spec->array_count; i++)
-		wide += spec->arrays[i].role != PLAN_OUT && spec_roundoff_operand(spec, spec->arrays[i].type) > 0;
-	if (wide == 0 || plan_bytes(plan) > LARGE_BYTES)
-		return 0;
 	uint64_t arrays = 0;
-	size_t floats = 0;
-	rc = look(t, -1, false, &none, e);
-	for (size_t i = 0; rc == 0 && i < plan->buffer_count && i < MASK_BITS; i++) {
+	size_t floats = 0, found = 0;
+	*ret_arrays = 0;
+	if (plan_bytes(plan) > LARGE_BYTES)
+		return 0;
+	int rc = look(t, -1, false, &none, e);
+	for (size_t i = 0; rc == 0 && i < plan->buffer_count && i < WIRE_STILL_MOST; i++) {
 		const struct plan_buffer *b = &plan->buffers[i];
 		const struct spec_array *a = plan_is_input(b) && b->name ? spec_array(spec, b->name) : NULL;
-		if (a == NULL || !dtype_is_float(a->type) || a - spec->arrays >= MASK_BITS)
+		if (a == NULL || !dtype_is_float(a->type) || a - spec->arrays >= WIRE_STILL_MOST)
 			continue;
 		struct seen all = { 0 }, half = { 0 };
 		rc = look(t, (int)i, false, &all, e);

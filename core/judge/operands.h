@@ -7,7 +7,8 @@
 #include "core/workers/trial.h"
 
 /* The arrays of `spec` that are no operands, bit k for array k, of those that are wider than IN. Runs the truth, which is prepared,
- * on declared values, with one input after the other moved. 0 where arrays are too large to be looked at, or none would be left. */
+ * on declared values, with one input after the other moved; one at least is wider than IN. 0 where arrays are too large to be seen,
+ * or no operand would be left, and on failure. */
 int operands_none(struct trial *truth, const struct spec *spec, uint64_t *ret_arrays, struct err *e);
 /* How much less these move than operands, when inputs are perturbed: their own arithmetic is rounded, not they. */
 double operands_share(const struct spec *spec);

@@ -76,7 +76,7 @@ static int refuse_values(const struct making *m, struct err *e)
 	if (round_is_alike(m->q->values, m->q->seed) && m->operands > 0)
 		return err_set(e, ERR_INTERNAL, "precision: permits rounded inputs, whose errors do not cancel on such values");
 	int in = dtype_parse(m->spec->precision_in);
-	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec) > 0 &&
+	if (round_is_far(m->q->values) && m->q->values != PLAN_SPARSE && spec_roundoff_inputs(m->spec, 0) > 0 &&
 	    (in == DTYPE_F16 || in == DTYPE_E4M3 || in == DTYPE_E5M2))
 		return err_set(e, ERR_INTERNAL, "precision: permits inputs in %s, which cannot hold such values",
 			       m->spec->precision_in);

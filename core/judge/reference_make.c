@@ -44,7 +44,7 @@ static struct trial_input input_of(const struct making *m)
 static bool oracle_moves(const struct making *m)
 {
 	enum plan_values v = m->q->values;
-	return truth_is_oracle(&m->truth) && !m->there && v != PLAN_TIES && v != PLAN_NEAR_TIES && v != PLAN_COINCIDING;
+	return truth_is_oracle(&m->truth) && !m->there && !round_is_equal(v);
 }
 
 /* Whether the baseline's own errors count, and its copies: on declared values, and where Python code rounds to halves. */
@@ -105,11 +105,10 @@ static int fetch(struct making *m, struct trial *t, size_t k, uint8_t **ret_answ
 static bool calls_coarse(const struct context *ctx)
 {
 	static const char *const names[] = { "asin(", "acos(", "atan(", "atan2(" };
-	const char *code = context_region(ctx, REGION_DEVICE);
 	bool calls = false;
-	for (size_t i = 0; i < MEM_COUNT(names); i++)
-		calls = calls || strstr(code, names[i]);
-	return calls && strcmp(context_backend(ctx), "hlsl") == 0;
+	for (size_t i = 0; strcmp(context_backend(ctx), "hlsl") == 0 && i < MEM_COUNT(names); i++)
+		calls = calls || strstr(context_region(ctx, REGION_DEVICE), names[i]);
+	return calls;
 }
 
 static struct bound_rules rules_of(const struct making *m, size_t k)
@@ -238,7 +237,7 @@ static void keep_moved(struct making *m, size_t k, const uint8_t *bytes, uint32_
 	if (!dtype_is_float(m->r->outputs[k].type))
 		return;
 	if (!raw->others)
-		raw->others = MEM_NEW_N(double, n *PERTURBATIONS);
+		raw->others = MEM_NEW_N(double, PERTURBATIONS * n);
 	dtype_load_all(raw->truth_type, bytes, raw->others + (which - 1) * n, n);
 }
 
@@ -246,6 +245,7 @@ static void keep_moved(struct making *m, size_t k, const uint8_t *bytes, uint32_
 static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step which, const struct trial_input *input,
 			 struct err *e)
 {
+	bool kept = which == WIRE_TRUTH_MOVED && input->amplitude > 0 && looks_again(m);
 	int rc = 0;
 	for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 		const uint8_t *bytes;
@@ -263,7 +263,7 @@ static int add_perturbed(struct making *m, struct trial *t, enum wire_truth_step
 			bound_add_decided(&o, bytes);
 		else
 			bound_add_moved(&o, bytes);
-		if (which == WIRE_TRUTH_MOVED && input->amplitude > 0 && looks_again(m))
+		if (kept)
 			keep_moved(m, k, bytes, input->perturbation);
 		free(answer);
 	}
@@ -290,7 +290,7 @@ static struct trial_input perturbed(const struct making *m, const struct trial *
 {
 	struct trial_input input = input_of(m);
 	input.amplitude = amplitude;
-	input.still = operands_buffers(m->truth.none, m->spec, t->variant->plan);
+	input.still = operands_buffers(m->truth.no_operands, m->spec, t->variant->plan);
 	input.share = operands_share(m->spec);
 	return input;
 }
@@ -522,8 +522,11 @@ static int fetch_baseline(struct making *m, struct trial *t, struct err *e)
 static int fetch_errors(struct making *m, struct trial *t, struct err *e)
 {
 	struct trial_input input = perturbed(m, t, m->amplitude);
+	bool any = false; /* integers alone have none */
 	int rc = 0;
-	for (input.perturbation = 1; rc == 0 && input.perturbation <= PERTURBATIONS && looks_again(m); input.perturbation++) {
+	for (size_t k = 0; k < m->r->output_count; k++)
+		any |= m->raw[k].others != NULL;
+	for (input.perturbation = 1; rc == 0 && any && input.perturbation <= PERTURBATIONS; input.perturbation++) {
 		rc = trial_execute(t, &input, m->timeout, NULL, e);
 		for (size_t k = 0; rc == 0 && k < m->r->output_count; k++) {
 			struct making_raw *raw = &m->raw[k];
@@ -608,10 +611,7 @@ static int look_at_plan(struct making *m, struct err *e)
 /* Operands of products are inputs, and what the baseline keeps between its kernels: a matrix unit takes both in IN. */
 static double roundoff_of_operands(const struct making *m)
 {
-	double u = 0;
-	for (size_t k = 0; k < m->spec->array_count; k++)
-		if (m->spec->arrays[k].role != PLAN_OUT && !(k < 64 && m->truth.none >> k & 1))
-			u = fmax(u, spec_roundoff_operand(m->spec, m->spec->arrays[k].type));
+	double u = spec_roundoff_inputs(m->spec, m->truth.no_operands);
 	for (size_t i = 0; i < m->plan->buffer_count; i++)
 		if (m->plan->buffers[i].role == PLAN_SCRATCH)
 			u = fmax(u, spec_roundoff_operand(m->spec, m->plan->buffers[i].type));

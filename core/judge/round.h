@@ -47,7 +47,7 @@ static inline bool round_cancels(enum plan_values v, uint64_t seed)
 static inline bool round_may_crash(enum plan_values v)
 {
 	return plan_values_whole(v) || round_is_at_end(v) || round_is_zero(v) || v == PLAN_IMMEDIATES || v == PLAN_NARROW ||
-	       v == PLAN_NATURAL || v == PLAN_MIXTURE || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
+	       v == PLAN_NATURAL || v == PLAN_MIXED_CONSTANTS || v == PLAN_NEGATIVE;
 }
 
 static inline bool round_is_exact(enum plan_values v)
@@ -102,8 +102,7 @@ static inline bool round_is_optional(enum plan_values v)
 /* Where rounding alone decides whether a number is divided by zero: of two scales, or equal, as in a matrix without an inverse. */
 static inline bool round_is_singular(enum plan_values v)
 {
-	return v == PLAN_SEGMENTS || v == PLAN_MIXTURE || v == PLAN_NATURAL || v == PLAN_NEAR_TIES || v == PLAN_COINCIDING ||
-	       v == PLAN_PATTERNS || round_is_at_end(v);
+	return v == PLAN_SEGMENTS || v == PLAN_MIXTURE || v == PLAN_NATURAL || round_is_equal(v) || round_is_close(v);
 }
 
 /* Where many numbers are nearly equal, or equal along a direction: the errors of rounding them to a narrower type are, too, and add

@@ -311,31 +311,29 @@ static int check_races(struct suite_running *r, struct check *c, char **ret_unfi
 	};
 	enum {
 		ORDERED = 4, /* the first ones: whether the order of groups shows is asked on them */
-		ENDS = 6,    /* then so many draws of integers at the ends of their range: carries that run far; */
-		FIRST = MEM_COUNT(values) + ENDS, /* then values as people have them, while time is left */
+		ENDS = 6,    /* then so many draws of integers at the ends of their range: carries that run far */
 	};
-	int64_t until = CLOCK_NEVER;
 	struct dictionary_draw draws[DICTIONARY_DRAWS];
 	unsigned n = 0;
 	char *finding = NULL;
 	bool settled = false;
 	int rc = 0;
 	(void)c;
-	for (size_t i = 0; i < FIRST + PLAN_FORMS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
-		bool ends = i >= MEM_COUNT(values), natural = i >= FIRST;
-		struct wire_races asked = { .seed = r->q->seed + ends * i,
-					    .values = natural ? PLAN_NATURAL
-						      : ends  ? PLAN_MIXED_ENDS
-							      : values[i] };
-		if (natural) /* rows that rise throughout first, in all arrays */
-			asked.seed = plan_natural_seed(asked.seed, (PLAN_FORM_ASCENDING + i - FIRST) % PLAN_FORMS, true);
-		if (i == FIRST)
-			until = clock_now() + RACES_NS;
-		else if (clock_now() > until)
-			break;
+	for (size_t i = 0; i < MEM_COUNT(values) + ENDS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
+		bool ends = i >= MEM_COUNT(values);
+		struct wire_races asked = { .seed = r->q->seed + ends * i, .values = ends ? PLAN_MIXED_ENDS : values[i] };
 		asked.ordered = i < ORDERED ? order_of(context_spec(r->j->baseline)) : WIRE_ORDER_ANY;
 		if (round_inputs(r->trial.variant->plan, asked.values).any)
 			rc = interpret(r, &asked, &settled, ret_unfit, &finding, e);
+	}
+	/* Values as people have them, in all arrays, first rows that rise throughout; all but these while time is left. */
+	int64_t until = clock_now() + RACES_NS;
+	for (unsigned i = 0; i < PLAN_FORMS && rc == 0 && finding == NULL && *ret_unfit == NULL && !settled; i++) {
+		uint64_t seed = plan_natural_seed(r->q->seed, (PLAN_FORM_ASCENDING + i) % PLAN_FORMS, true);
+		struct wire_races asked = { .seed = seed, .values = PLAN_NATURAL, .ordered = WIRE_ORDER_ANY };
+		if (!round_inputs(r->trial.variant->plan, PLAN_NATURAL).any || (i > 0 && clock_now() > until))
+			break;
+		rc = interpret(r, &asked, &settled, ret_unfit, &finding, e);
 	}
 	if (rc == 0 && finding == NULL && *ret_unfit == NULL && !settled)
 		rc = suite_numbers(r, PLAN_IMMEDIATE_ROWS, draws, &n, e);

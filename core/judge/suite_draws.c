@@ -24,8 +24,8 @@ enum {
 	FORMS_LEAST = 3,     /* draws of PLAN_NATURAL, of large arrays; of huge ones one */
 	BLANK = 4,           /* arrays that are zero alone */
 	MIXTURES = 16,       /* draws of PLAN_MIXTURE, */
-	MIXTURES_LEAST = 2,
-	SEGMENTS = 8, /* draws of PLAN_SEGMENTS, */
+	MIXTURES_LEAST = 2,  /* of large arrays */
+	SEGMENTS = 8,        /* draws of PLAN_SEGMENTS, */
 	SEGMENTS_LEAST = 2,
 	SMALL_BYTES = 1 << 20,  /* of all arrays together: what draws cost little for, */
 	LARGE_BYTES = 16 << 20, /* and what they cost much for */
@@ -47,6 +47,12 @@ static unsigned takers(const struct plan *plan, enum plan_values values)
 	for (size_t i = 0; i < plan->buffer_count; i++)
 		n += plan_takes(&plan->buffers[i], values);
 	return n;
+}
+
+/* Whether executions cost much: of large arrays, and on emulated devices. */
+static bool is_slow(const struct suite_running *r)
+{
+	return plan_bytes(r->trial.variant->plan) > LARGE_BYTES || r->j->facts->emulated;
 }
 
 /* One draw. *io_unfit is why the last one could not judge. */
@@ -173,12 +179,9 @@ int suite_check_mixture(struct suite_running *r, struct check *c, char **ret_unf
 {
 	const struct plan *plan = r->trial.variant->plan;
 	uint64_t bytes = plan_bytes(plan);
-	unsigned draws = takers(plan, PLAN_MIXTURE) < 2 ? 0
-			 : bytes > LARGE_BYTES          ? 1
-			 : bytes > SMALL_BYTES          ? MIXTURES_LEAST
-							: MIXTURES;
-	if (r->j->facts->emulated && draws > 1)
-		draws = 1; /* which is slow */
+	unsigned draws = is_slow(r) ? 1 : bytes > SMALL_BYTES ? MIXTURES_LEAST : MIXTURES;
+	if (takers(plan, PLAN_MIXTURE) < 2)
+		draws = 0;
 	int rc = draw_several(r, PLAN_MIXTURE, draws, c, ret_unfit, e);
 	r->needless = true; /* such values only say more */
 	return rc;
@@ -286,8 +289,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 {
 	const struct plan *plan = r->trial.variant->plan;
 	uint64_t bytes = plan_bytes(plan), seed = r->q->seed;
-	bool slow = bytes > LARGE_BYTES || r->j->facts->emulated;
-	unsigned draws = bytes > HUGE_BYTES ? 1 : slow ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
+	unsigned draws = bytes > HUGE_BYTES ? 1 : is_slow(r) ? FORMS_LEAST : PLAN_FORMS, some = takers(plan, PLAN_NATURAL);
 	unsigned takes = takers(plan, PLAN_BLANK), kinds = takes > 2 ? 2 : 1, most = bytes > LARGE_BYTES ? 1 : BLANK;
 	unsigned blanks = takes < 2 ? 0 : kinds * (takes < most ? takes : most); /* one: PLAN_ALONE */
 	int64_t until = clock_now() + DRAWS_NS;
@@ -305,7 +307,7 @@ int suite_check_natural(struct suite_running *r, struct check *c, char **ret_unf
 	}
 	forms.first = PLAN_FORMS;
 	forms.end = 2 * PLAN_FORMS;
-	if (some && rc == 0 && bytes <= SMALL_BYTES && !r->j->facts->emulated)
+	if (some && rc == 0 && bytes <= SMALL_BYTES && !is_slow(r))
 		rc = draw_forms(r, &forms, c, &judged, ret_unfit, e);
 	if (!some)
 		*ret_unfit = mem_str("no input has such values");

@@ -100,7 +100,8 @@ void truth_memory_free(struct truth_memory *m)
 
 static struct truth copy_of(const struct truth *t)
 {
-	return (struct truth){ t->kind,  context_ref(t->ctx), params_copy(t->params), mem_str(t->why), t->arithmetic, t->none,
+	return (struct truth){ t->kind,         context_ref(t->ctx), params_copy(t->params),
+			       mem_str(t->why), t->arithmetic,       t->no_operands,
 			       t->on_gpu };
 }
 
@@ -621,12 +622,11 @@ static void find_operands(const struct choosing *c, struct truth *t)
 	struct err e = ERR_INIT;
 	struct variant v;
 	struct trial trial;
-	if (truth_is_oracle(t) || spec_roundoff_inputs(spec) <= 0 ||
+	if (truth_is_oracle(t) || spec_roundoff_inputs(spec, 0) <= 0 ||
 	    variant_build(c->j->ev, t->ctx, t->params, c->j->facts, &v, &e) < 0)
 		return;
 	if (trial_begin(&trial, c->process, &v, &e) == 0) {
-		if (operands_none(&trial, spec, &t->none, &e) < 0)
-			t->none = 0;
+		operands_none(&trial, spec, &t->no_operands, &e); /* on failure it says none */
 		trial_end(&trial);
 	}
 	variant_fini(&v);

@@ -16,8 +16,8 @@ struct truth {
 	char *why;       /* it is not lifted; NULL: it is */
 	/* What the lifted code, as it is, computes outputs in f64 in: doubles, if these differ from the truth by rounding alone. */
 	enum truth_arithmetic { TRUTH_UNKNOWN, TRUTH_DOUBLES, TRUTH_FLOATS } arithmetic;
-	uint64_t none; /* of the arrays of the context, which are no operands (operands.h) */
-	bool on_gpu;   /* an oracle that computes on a CUDA device of its own choice */
+	uint64_t no_operands; /* of the arrays of the context, which are no operands (operands.h) */
+	bool on_gpu;          /* an oracle that computes on a CUDA device of its own choice */
 };
 void truth_fini(struct truth *t);
 bool truth_is_oracle(const struct truth *t);

@@ -40,7 +40,7 @@ static void test_figures(void)
 	context_free(ctx);
 	ctx = sample_context("cuda", "precision: tensor:f32/f32\n", SAMPLE_HOST);
 	s = context_spec(ctx);
-	ok(s->precision == SPEC_TENSOR && spec_roundoff(s) == 0x1p-24 && spec_roundoff_inputs(s) == 0,
+	ok(s->precision == SPEC_TENSOR && spec_roundoff(s) == 0x1p-24 && spec_roundoff_inputs(s, 0) == 0,
 	   "products made to give f32 are no coarser");
 	context_free(ctx);
 	ctx = sample_context("cuda", "precision: tensor:tf32/f32\n", SAMPLE_HOST);

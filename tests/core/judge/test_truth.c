@@ -482,8 +482,8 @@ static void test_operands(void)
 				     "\tC[row * n + col] = v;\n}\n",
 				     cases[i].code);
 		struct context *ctx = parse(front, code, "launch(\"k\", {n / 8, n / 8}, {8, 8}, {A, B, R, s, C, n})\n");
-		ok(choose(ctx, "n=24", &t, &e) == 0 && t.none == cases[i].none, "%s (%llu) %s", cases[i].what,
-		   (unsigned long long)t.none, e.text);
+		ok(choose(ctx, "n=24", &t, &e) == 0 && t.no_operands == cases[i].none, "%s (%llu) %s", cases[i].what,
+		   (unsigned long long)t.no_operands, e.text);
 		truth_fini(&t);
 		context_free(ctx);
 		free(front);
