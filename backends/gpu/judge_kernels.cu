@@ -343,6 +343,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 			moved[n] = t.moved[bound_member(l.fields, group, n)];
 		}
 		double scale = bound_smooth(l.amplitude, y, moved, n, kappa);
+		int poor = bound_group_is_poor(&l, bins, y, moved, kappa, scale, n);
 		for (int i = 0; i < n; i++) {
 			struct bound_element x = { 0 };
 			u64 at = bound_member(l.fields, group, i);
@@ -351,6 +352,7 @@ extern "C" __global__ void judge_bound(struct array a, struct truth t, struct bo
 			x.moved = (double)moved[i];
 			x.kappa = (double)kappa[i];
 			x.scale = scale;
+			x.beside_poor = poor;
 			bound_element(&l, bins, &x);
 			bound_tally_add(&l, &all, &x, at);
 			t.bound[at] = bound_round_up(x.bound);

@@ -95,6 +95,7 @@ struct bound_element {
 	double moved;        /* by perturbations, at most; infinite where the class differs; else as bound_absorbed */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
 	double scale;        /* root mean square of its group */
+	int beside_poor;     /* 1: of most of its group the baseline knows too little */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
 	enum bound_cause cause;
 };
@@ -303,16 +304,38 @@ BOUND_INLINE double bound_scale(const struct bound_element *x)
 	return bound_max(fabs(x->y), 1.5 * x->scale);
 }
 
+/* What sums of zeros that do not move, or of few others, are made of. */
+BOUND_INLINE double bound_near(const struct bound_limits *l, const struct bound_element *x)
+{
+	double terms = l->pooled ? bound_min(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
+	return BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
+}
+
+/* What the baseline's error is measured by; of a zero that does not move only other elements say what it is made of. */
+BOUND_INLINE double bound_around(const struct bound_limits *l, const struct bound_element *x)
+{
+	return x->y == 0 && x->moved == 0 ? l->most : fabs(x->y) + x->kappa;
+}
+
+/* What the baseline's error may be; what lies beyond it is no rounding. */
+BOUND_INLINE double bound_granted(const struct bound_limits *l, const struct bound_element *x)
+{
+	return l->baseline_share * l->sums * bound_around(l, x) + bound_near(l, x);
+}
+
+/* Whether the baseline, whose largest error among elements like this one is given, knows too little of it. */
+BOUND_INLINE int bound_is_poor(const struct bound_limits *l, double error, const struct bound_element *x)
+{
+	return error > bound_granted(l, x) + l->stored * bound_around(l, x) && !l->capped;
+}
+
 /* error: the baseline's largest one among elements like this. */
 BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struct bound_element *x)
 {
 	double size = fabs(x->y), spacing = bound_spacing(&l->shape, x->y) * l->rounding, sum = 0, top = spacing;
-	double terms = l->pooled ? bound_min(l->share * l->sums * l->most, BOUND_POOLED * bound_scale(x)) : 0;
 	double stopped = l->pooled || (l->stops && x->y == 0) ? BOUND_SQUARED * l->sums * l->sums * l->most : 0;
-	double near = BOUND_SCALE_FACTOR * l->sums * x->scale + terms;
-	int zero = x->y == 0 && x->moved == 0; /* only other elements say what it is made of */
-	double around = zero ? l->most : size + x->kappa;
-	double granted = l->baseline_share * l->sums * around + near, again = l->stored * around;
+	double near = bound_near(l, x), granted = bound_granted(l, x), again = l->stored * bound_around(l, x);
+	int zero = x->y == 0 && x->moved == 0;
 	double own =
 		l->baseline_times * bound_min(error, granted) + bound_min(l->baseline_times * bound_max(error - granted, 0), again);
 	double parts[BOUND_BASELINE + 1] = { 0 };
@@ -336,7 +359,7 @@ BOUND_INLINE void bound_finite(const struct bound_limits *l, double error, struc
 		bound_set(x, INFINITY, BOUND_WIDE);
 	else if (l->shifted && !(l->most > BOUND_TINY))
 		bound_set(x, INFINITY, BOUND_WIDE);
-	else if (error > granted + again && !l->capped)
+	else if (x->beside_poor || bound_is_poor(l, error, x))
 		bound_set(x, INFINITY, BOUND_POOR);
 	else if (size + x->bound > l->shape.most)
 		bound_set(x, INFINITY, BOUND_UNLIKE);
@@ -405,6 +428,26 @@ BOUND_INLINE void bound_element(const struct bound_limits *l, const float *error
 		bound_set(x, INFINITY, BOUND_UNLIKE); /* a sensitivity beyond all floats times nothing would be NaN */
 	else
 		bound_finite(l, l->has_baseline ? (double)errors[bound_bin(l, x->y, x->moved)] : 0, x);
+}
+
+/* Whether the baseline knows too little of half of a group's finite elements. What it is off by where another one is small by
+ * chance says nothing then: the rounding that makes them poor is the same, but vanishes there for the baseline alone. */
+BOUND_INLINE int bound_group_is_poor(const struct bound_limits *l, const float *errors, const double *y, const float *moved,
+				     const float *kappa, double scale, int n)
+{
+	int finite = 0, poor = 0;
+	for (int i = 0; l->has_baseline && !l->capped && i < n; i++) {
+		struct bound_element x = { 0 };
+		if (!(moved[i] >= 0) || !isfinite(y[i]) || isinf(moved[i]) || !isfinite(kappa[i]))
+			continue;
+		x.y = y[i];
+		x.moved = (double)moved[i];
+		x.kappa = (double)kappa[i];
+		x.scale = scale;
+		finite++;
+		poor += bound_is_poor(l, (double)errors[bound_bin(l, x.y, x.moved)], &x);
+	}
+	return poor && 2 * poor >= finite;
 }
 
 /* Bounds are rounded up, so that one of the smallest is not lost. */

@@ -283,13 +283,15 @@ static void bound_group(struct making *m, struct bound_tally *t, size_t at, uint
 		moved[count] = m->o->moved[at + bound_member(fields, group, count)];
 	}
 	double scale = bound_smooth(m->limits.amplitude, own, moved, count, kappa);
+	int poor = bound_group_is_poor(&m->limits, m->errors->at, own, moved, kappa, scale, count);
 	for (int k = 0; k < count; k++) {
 		size_t i = bound_member(fields, group, k), index = at + i;
 		struct bound_element x = { .y = y[i],
 					   .baseline = m->limits.has_baseline ? b[i] : y[i],
 					   .moved = (double)m->o->moved[index],
 					   .kappa = (double)kappa[k],
-					   .scale = scale };
+					   .scale = scale,
+					   .beside_poor = poor };
 		bound_element(&m->limits, m->errors->at, &x);
 		bound_tally_add(&m->limits, t, &x, index);
 		float f[2] = { (float)x.value, bound_round_up(x.bound) };
