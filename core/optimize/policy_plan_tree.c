@@ -57,8 +57,8 @@ static void next(const struct graph *g, struct policy_choice *c)
 {
 	int node = g->best;
 	struct found best = best_plan(g, node);
-	/* The first question on new code revises what is left of the older plans. */
-	bool stale = best.plan == NULL || (best.plan->source == GRAPH_LIBRARY && g->nodes[node].questions == 0);
+	/* The first question on new code makes plans where the model has none open, and revises what is left of the older ones. */
+	bool stale = best.plan == NULL || (best.plan->source != GRAPH_MODEL && g->nodes[node].questions == 0);
 	if (g->asks && g->nodes[node].questions < 2 && (stale || (g->nodes[node].questions == 0 && best.value < UNKNOWN))) {
 		policy_ask(c, node, -1,
 			   mem_str(best.plan ? "the plans are revised for the fastest checkpoint" : "no plan is open"));
