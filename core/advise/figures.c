@@ -49,6 +49,7 @@ const struct figure_kind figures_known[] = {
 	{ "reuse", "", "bytes fetched by waves / different bytes: how often each is read again" },
 	{ "loads_per_flop", "", "loads from buffers for each operation on floats" },
 	{ "shared_per_flop", "", "accesses to shared memory for each operation on floats" },
+	{ "staged", "", "stores to shared memory for each load from global memory: 1 for tiles, little for sums" },
 	{ "bank_conflicts", "", "passes over shared memory / the fewest possible" },
 	{ "barriers", "", "of a group" },
 	{ "instructions_per_barrier", "", "of a thread, between two barriers" },

@@ -108,6 +108,7 @@ void counters_figures(const struct wire_counters *c, const char *kernel, struct 
 			sum += counters_get(c, kernel, shares[i].stalls[1]);
 		figures_add(f, shares[i].figure, sum / latency);
 	}
+	figures_add(f, "staged", counters_get(c, kernel, "shared_stores") / counters_get(c, kernel, "loads"));
 	figures_add(f, "atomics_per_thread", counters_get(c, kernel, "reductions") / counters_get(c, kernel, "warps"));
 	/* From cold caches every byte comes from memory once. */
 	figures_add(f, "reuse", SECTOR * counters_get(c, kernel, "load_sectors") / counters_get(c, kernel, "dram_read"));

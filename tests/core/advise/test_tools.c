@@ -24,8 +24,11 @@ static const struct {
 	  { { "l2_hit", 0.3 }, { "l2_traffic", 4e9 }, { "working_set", 8e8 }, { "l2_bytes", 6e7 } },
 	  { { "l2_hit", 0.9 }, { "l2_traffic", 4e9 }, { "working_set", 8e8 }, { "l2_bytes", 6e7 } } },
 	{ "async-copy",
-	  { { "async_copies", 0 }, { "shared_per_flop", 0.3 }, { "stalled_memory", 0.3 }, { "stalled_barrier", 0.15 } },
-	  { { "async_copies", 8 }, { "shared_per_flop", 0.3 }, { "stalled_memory", 0.3 }, { "stalled_barrier", 0.15 } } },
+	  { { "async_copies", 0 }, { "staged", 1 }, { "stalled_memory", 0.3 }, { "stalled_barrier", 0.15 } },
+	  { { "async_copies", 8 }, { "staged", 1 }, { "stalled_memory", 0.3 }, { "stalled_barrier", 0.15 } } },
+	{ "async-copy", /* a sum of a row: a block's shared memory holds one number a thread */
+	  { { "async_copies", 0 }, { "staged", 1 }, { "stalled_memory", 0.95 }, { "stalled_barrier", 0.003 } },
+	  { { "async_copies", 0 }, { "staged", 0.05 }, { "stalled_memory", 0.95 }, { "stalled_barrier", 0.003 } } },
 	{ "barrier-wait", { { "stalled_barrier", 0.4 } }, { { "stalled_barrier", 0.05 } } },
 	{ "spill", { { "spill_bytes", 664 }, { "registers", 32 } }, { { "spill_bytes", 0 }, { "registers", 64 } } },
 	{ "occupancy",
