@@ -158,7 +158,7 @@ class Problem:
     def import_it(self):
         if self.line(self.name + ".draft"):
             return
-        status, _, said = peakd("import", self.path, self.name + ".draft", **given("backend", "workloads"))
+        status, _, said = peakd("import", self.path, self.name + ".draft", **given("backend", "workloads", "mib"))
         if status:
             raise Stop("not imported", last_line(said))
 

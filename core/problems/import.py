@@ -129,6 +129,21 @@ def without_empty(found, sizes, points):
     return whole
 
 
+def without_large(found, sizes, points, mib):
+    """Points at which all arrays together have at most so many MiB; at least the smallest, which comes first."""
+    def size(point):
+        at = {**{n: int(v) for n, v in found.constants}, **dict(zip(sizes, point))}
+        return sum(evaluate(a.bytes(), at) for a in found.inputs + found.outputs) / 2**20
+
+    points = sorted(points, key=size)
+    some = [p for p in points if size(p) <= mib] or points[:1]
+    left = len(points) - len(some)
+    if left:
+        found.notes.append(f"{left} of {len(points)} workloads {'is' if left == 1 else 'are'} left out: with arrays of "
+                           f"{size(points[len(some)]):,.0f} MiB and more; --mib {math.ceil(size(points[-1]))} takes all")
+    return some
+
+
 def import_definition(definition, question):
     for key in ("axes", "inputs", "outputs", "reference"):
         if key not in definition:
@@ -185,7 +200,7 @@ def import_definition(definition, question):
     if (variable or scalars) and not points:
         raise Refused(f"there are no workloads to take {', '.join(variable) or scalars[0][0]} from: put workload.jsonl beside the definition")
     points = without_empty(found, [axis_of[n] for n in variable], points)
-    points.sort(key=lambda p: math.prod(p[:len(variable)]))
+    points = without_large(found, [axis_of[n] for n in variable], points, question.get("mib", 2048))
     some = spread(points, question.get("limit", 4))
     if len(points) > len(some):
         found.notes.append(f"{len(some)} of {len(points)} workloads are declared as sizes; --workloads {len(points)} declares all")

@@ -45,9 +45,9 @@ static int ask(const struct verb_line *line, json_t **ret_answer, struct err *e)
 	if (rc < 0)
 		goto out;
 	workloads = workloads_of(line->words[0]);
-	json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:I}", "ask", "import", "file", line->words[0], "text", text,
+	json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:s, s:O, s:I, s:I}", "ask", "import", "file", line->words[0], "text", text,
 				"workloads", workloads, "backend", backend ? backend : "cuda", "declared", lines, "limit",
-				(json_int_t)verb_number(line, "workloads", 4));
+				(json_int_t)verb_number(line, "workloads", 4), "mib", (json_int_t)verb_number(line, "mib", 2048));
 	question = json_dumps(all, JSON_COMPACT | JSON_ENSURE_ASCII);
 	json_decref(all);
 	char *program = mem_fmt("%s\n%s", embedded_file("core/problems/import.py"), embedded_file("core/judge/oracle.py"));

@@ -52,6 +52,14 @@ has "$(cat "$T/said")" "1 of 3 workloads is left out: x has no elements where ro
 printf '{"axes": {"rows": 0}, "inputs": {"eps": {"type": "scalar", "value": 1e-5}}}\n' >"$T/none/workload.jsonl"
 PEAKD_PYTHON=$T/bin/python3 import "$T/none/definition.json"
 has "$(cat "$T/said")" "x has no elements where rows = 0" "a problem that has only empty workloads is refused in one line"
+changed large ''
+printf '{"axes": {"rows": 1048576}, "inputs": {"eps": {"type": "scalar", "value": 1e-5}}}\n' >>"$T/large/workload.jsonl"
+PEAKD_PYTHON=$T/bin/python3 import "$T/large/definition.json" large --out "$T/large.peak.md"
+has "$(cat "$T/large.peak.md")" "rows: int = {7, 64}" "a workload of 4 GiB is left out"
+has "$(cat "$T/said")" "1 of 3 workloads is left out: with arrays of 4,096 MiB and more; --mib 4097 takes all" \
+	"the message says how it is taken"
+PEAKD_PYTHON=$T/bin/python3 import "$T/large/definition.json" larger --mib 4097 --out "$T/large.peak.md" --force
+has "$(cat "$T/large.peak.md")" "rows: int = {7, 64, 1048576}" "--mib takes it"
 need_hlsl 37 "$db"
 PEAKD_PYTHON=$T/bin/python3 judge rms_norm_h512
 has "$(cat "$T/said")" "install python3-torch" "a validation without torch says what to install"
