@@ -141,10 +141,34 @@ char *limits_declared(const struct context *baseline, const struct context *pare
 
 /* --- rounds ----------------------------------------------------------------------------------------------------------------- */
 
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reasons of different sizes often differ in how many elements alone: "65536 of 65536 elements have no bound". A number that ends a
+ * name belongs to it. */
+static bool same_but_for_numbers(const char *a, const char *b)
+{
+	bool named = false;
+	for (; *a && *b; a++, b++) {
+		if (!named && is_digit(*a) && is_digit(*b)) {
+			while (is_digit(a[1]))
+				a++;
+			while (is_digit(b[1]))
+				b++;
+		} else if (*a != *b) {
+			return false;
+		}
+		named = (*a | 32) >= 'a' && (*a | 32) <= 'z' ? true : *a == '_' || (named && is_digit(*a));
+	}
+	return *a == *b;
+}
+
 static void add_gap(struct limits_gaps *g, char *take_round, char *take_why)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (strcmp(g->at[i].round, take_round) == 0 && strcmp(g->at[i].why, take_why) == 0) {
+		if (strcmp(g->at[i].round, take_round) == 0 && same_but_for_numbers(g->at[i].why, take_why)) {
 			g->at[i].configurations++;
 			free(take_round);
 			free(take_why);
@@ -175,7 +199,7 @@ char *limits_gaps_text(struct limits_gaps *g, size_t configurations, size_t extr
 			continue;
 		for (size_t k = i; k < g->count; k++) {
 			struct limits_gap *x = &g->at[k];
-			if (strcmp(x->why, g->at[i].why) != 0)
+			if (!same_but_for_numbers(x->why, g->at[i].why))
 				continue;
 			buf_addf(&out, "%s%s", k > i ? ", " : i ? "; " : "", x->round);
 			if (x->configurations != configurations && x->configurations != extras)

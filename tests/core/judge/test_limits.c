@@ -47,6 +47,14 @@ static void gaps(void)
 	       "rounds that nobody judged are named once for each reason");
 	free(text);
 	limits_gaps_fini(&g);
+	limits_gaps_add(&g, SUITE_GAP "with ties: Y1: 9 of 16 have no bound\n" SUITE_GAP "with ties: Y2: 9 of 16 have no bound");
+	limits_gaps_add(&g, SUITE_GAP "with ties: Y1: 1000 of 1234 have no bound\n" SUITE_GAP "on zeros: Y1: 8 of 9 have no bound");
+	text = limits_gaps_text(&g, 3, 1);
+	is_str(text,
+	       "with ties in 2 configurations, on zeros (Y1: 9 of 16 have no bound); with ties (Y2: 9 of 16 have no bound)",
+	       "reasons that differ in numbers alone are told once, but those of other outputs are not");
+	free(text);
+	limits_gaps_fini(&g);
 	text = limits_gaps_text(&g, 3, 1);
 	ok(text == NULL, "no gap, no text");
 	free(text);
