@@ -16,7 +16,9 @@
 #include "core/record/blob.h"
 #include "core/record/checkpoint.h"
 #include "core/record/job.h"
+#include "core/record/measurement.h"
 #include "core/record/store.h"
+#include "core/record/validation.h"
 
 enum { CHUNK = 1 << 16, SEAL_LINE_MAX = 200 };
 #define FORMAT "peakd drain 1"
@@ -217,6 +219,51 @@ static int copy_line(struct db *from, struct db *to, int64_t head, int64_t *ret_
 	return rc;
 }
 
+/* The evidence of a time; rows keep their job and time, by which a merge knows them again. Returns 1 where it was copied. */
+static int copy_evidence(struct db *from, struct db *to, int64_t there, const struct measurement *m, int64_t *ret_id, struct err *e)
+{
+	struct validation_list all;
+	int found = 0, rc = validation_list(from, m->checkpoint, m->device, 0, &all, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < all.count && rc == 0 && !found; i++)
+		if (all.at[i].id == m->validation) {
+			struct validation v = all.at[i];
+			v.checkpoint = there;
+			rc = validation_add(to, &v, e);
+			*ret_id = v.id;
+			found = 1;
+		}
+	validation_list_fini(&all);
+	return rc < 0 ? rc : found;
+}
+
+/* The best known configuration of each size, which the job uses where it does not tune. */
+static int copy_best(struct db *from, struct db *to, int64_t here, int64_t there, struct err *e)
+{
+	struct measurement_list best, known;
+	int rc = measurement_best_each(to, &(struct measurement_query){ .checkpoint = there }, &known, e);
+	if (rc < 0)
+		return rc;
+	bool copied = known.count > 0; /* for another job */
+	measurement_list_fini(&known);
+	if (copied)
+		return 0;
+	rc = measurement_best_each(from, &(struct measurement_query){ .checkpoint = here }, &best, e);
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < best.count && rc == 0; i++) {
+		struct measurement m = best.at[i];
+		int found = copy_evidence(from, to, there, &best.at[i], &m.validation, e);
+		m.checkpoint = there;
+		m.run = 0;
+		m.job = NULL; /* it is no result of the bundle's */
+		rc = found > 0 ? measurement_add(to, &m, e) : found;
+	}
+	measurement_list_fini(&best);
+	return rc < 0 ? rc : 0;
+}
+
 static int copy_job(struct db *from, struct db *to, const struct job *job, struct buf *report, struct err *e)
 {
 	const struct engine_kind *kind = work_kind(job->kind);
@@ -229,6 +276,8 @@ static int copy_job(struct db *from, struct db *to, const struct job *job, struc
 	int rc = layout_read_text(&work_subject_layout, job->request, &subject, e);
 	if (rc == 0)
 		rc = copy_line(from, to, subject.checkpoint, &id, e);
+	if (rc == 0 && strcmp(job->kind, "tune") != 0)
+		rc = copy_best(from, to, subject.checkpoint, id, e);
 	if (rc == 0)
 		rc = checkpoint_get(to, id, &c, e);
 	if (rc == 0) {

@@ -180,6 +180,19 @@ is $? 0 "merging the same bundle twice succeeds"
 has "$(tail -1 "$T/merge2")" "0 merged, 2 known before" "the second merge says that nothing is new"
 is "$(rows)" "$was" "the second merge adds no rows"
 
+# --- a job that does not tune runs the best configuration known here, which its bundle brings
+said=$(timeout 120 "$peakd" profile s --device hlsl:0 --later --db "$db")
+"$peakd" drain export "$T/best" --job "$(job_of "$said")" --db "$db" >"$T/best.out"
+is "$(sqlite3 "$T/best/jobs.peakdb" "SELECT params FROM measurement_proven p JOIN measurement m USING (id)")" \
+	"$(sqlite3 "$db" "SELECT params FROM measurement_proven p JOIN measurement m USING (id) ORDER BY m.median_ns LIMIT 1")" \
+	"a bundle has the best configuration of a checkpoint, and its evidence" "$(cat "$T/best.out")"
+timeout 120 "$peakd" drain run "$T/best" >"$T/best.out" 2>&1
+is $? 0 "a profile runs in a bundle that does not tune" "$(cat "$T/best.out")"
+"$peakd" drain merge "$T/best" --db "$db" >"$T/best.out" 2>&1
+is $? 0 "its bundle is merged" "$(cat "$T/best.out")"
+is "$(rows | cut -d'|' -f2-)" "$(printf '%s' "$was" | cut -d'|' -f2-)" "what the bundle brought along is not merged again"
+was=$(rows) # with the evidence that the profile's own execution is right
+
 # --- several bundles with the same jobs
 "$peakd" drain merge "$T/killed" --db "$db" >"$T/twice" 2>&1
 is $? 0 "a bundle whose jobs also ran elsewhere is merged" "$(cat "$T/twice")"
