@@ -548,10 +548,11 @@ static double element(const struct stream *s, enum plan_values values, uint64_t 
 }
 
 /* How far the row or column of element i is from zero in PLAN_APART, in all arrays alike. What takes one row's or column's mean for
- * all of them loses the others' digits. */
+ * all of them loses the others' digits. Sorted rows are moved as a whole. */
 static double apart(const struct stream *s, uint64_t i)
 {
-	uint64_t line = s->rows == 1 ? i / RUN : s->seed & 1 ? i % s->columns : i / s->columns;
+	bool sorted = s->buffer->fill == PLAN_SORTED;
+	uint64_t line = s->rows == 1 && !sorted ? i / RUN : s->seed & 1 && !sorted ? i % s->columns : i / s->columns;
 	uint64_t drawn = stream_random(stream_mix(s->seed + NEAR), line);
 	return drawn & 1 ? reaches[s->buffer->type].offset * (1 + stream_unit(drawn)) : 0;
 }
@@ -580,8 +581,8 @@ void special_values(const struct stream *s, enum plan_values values, uint64_t fi
 	case PLAN_FAR:
 	case PLAN_APART:
 		for (size_t i = 0; i < n; i++) {
-			double x = v[i] + (values == PLAN_APART ? apart(s, first + i) : offset);
-			v[i] = is_inside(b, x) ? x : v[i];
+			double by = values == PLAN_APART ? apart(s, first + i) : offset, x = v[i] + by;
+			v[i] = is_inside(b, b->fill == PLAN_SORTED ? b->hi + by : x) ? x : v[i];
 		}
 		break;
 	case PLAN_SPECIAL: special_places(s, first, v, n); break;

@@ -14,6 +14,9 @@
 enum { BIAS_ELEMENTS = 250 /* fewer have no mean worth judging */ };
 #define MEAN_MOST 0.5
 #define SIGNED_MOST 0.25
+/* What may be exact enough for a user: beside the root mean square of an output, and beside the bound. */
+#define SMALL_ERROR 1e-3
+#define SMALL_RATIO 16
 
 uint64_t check_seed(void)
 {
@@ -157,6 +160,15 @@ static const struct wire_mismatch *shown(const struct reference_output *o, const
 	return c->nan && c->mismatch_count ? &c->mismatch[0] : &c->worst;
 }
 
+/* What a user may declare to whom errors that are small beside the output do not matter; "" elsewhere. free() */
+static char *accuracy_text(const struct reference_output *o, const struct wire_compared *c)
+{
+	double size = c->ref_norm / sqrt((double)c->elements), off = c->max_abs;
+	if (o->hint || !dtype_is_float(o->type) || c->nan || c->worst_ratio > SMALL_RATIO || !(off > 0 && off < SMALL_ERROR * size))
+		return mem_str("");
+	return mem_fmt("; where such errors do not matter, declare `%s` with `within %.1g units`", o->name, 2 * off);
+}
+
 /* Why these figures do not pass; NULL when they do. free() */
 static char *objection(const struct reference_output *o, const struct plan *plan, const struct wire_compared *c)
 {
@@ -166,6 +178,7 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 	if (!reference_is_close(o))
 		return c->mismatched ? objection_of_kind(o, plan, c) : NULL;
 	miss = miss_text(o, most);
+	char *accuracy = accuracy_text(o, c);
 	if (c->mismatched && (is_forgiven(o, c) || is_loud(o, c) || is_overflow(o, c)))
 		text = NULL;
 	else if (c->untouched == all && c->ref_nan == all)
@@ -189,13 +202,14 @@ static char *objection(const struct reference_output *o, const struct plan *plan
 		text = mem_fmt("%s has NaN or infinity in %llu of %llu elements where the reference has none; %s", o->name,
 			       (unsigned long long)c->spread, all, miss);
 	else if (c->mismatched)
-		text = mem_fmt("%s is wrong in %llu of %llu elements; %s%s%s", o->name, (unsigned long long)c->mismatched, all,
-			       miss, *c->finding ? "; " : "", c->finding);
+		text = mem_fmt("%s is wrong in %llu of %llu elements; %s%s%s%s", o->name, (unsigned long long)c->mismatched, all,
+			       miss, accuracy, *c->finding ? "; " : "", c->finding);
 	else if (!o->repeats && is_biased(c))
 		text = mem_fmt("%s is off by %.2g of its bounds on average (%.2g with signs); rounding explains at most %g and "
 			       "%g; %s",
 			       o->name, c->mean_ratio, c->signed_mean, MEAN_MOST, SIGNED_MOST, miss);
 	free(miss);
+	free(accuracy);
 	if (text && o->hint) {
 		char *with_hint = mem_fmt("%s; %s", text, o->hint);
 		free(text);

@@ -195,13 +195,15 @@ char *limits_gaps_text(struct limits_gaps *g, size_t configurations, size_t extr
 {
 	struct buf out = BUF_INIT;
 	for (size_t i = 0; i < g->count; i++) {
+		if (strcmp(g->at[i].round, SUITE_BRANCHES) == 0 && g->at[i].configurations < extras)
+			g->at[i].told = true; /* at another size it was taken */
 		if (g->at[i].told)
 			continue;
 		for (size_t k = i; k < g->count; k++) {
 			struct limits_gap *x = &g->at[k];
 			if (!same_but_for_numbers(x->why, g->at[i].why))
 				continue;
-			buf_addf(&out, "%s%s", k > i ? ", " : i ? "; " : "", x->round);
+			buf_addf(&out, "%s%s", k > i ? ", " : out.len ? "; " : "", x->round);
 			if (x->configurations != configurations && x->configurations != extras)
 				buf_addf(&out, " in %zu configuration%s", x->configurations, x->configurations == 1 ? "" : "s");
 			x->told = true;

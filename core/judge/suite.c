@@ -654,6 +654,8 @@ int suite_run(const struct reference_source *j, struct pool_worker *device, cons
 	for (size_t i = 0; rc == 0 && r.check.passed && request->full && i < MEM_COUNT(extras); i++)
 		if ((request->extras || extras[i].values) && !left_out(request, extras[i].name))
 			rc = run_extra(&r, i, e);
+	if (rc == 0 && r.check.passed && request->full && request->extras && request->without == NULL)
+		rc = suite_branches(&r, e);
 	trial_end(&r.trial);
 	free(r.reuse_unfit);
 	if (rc < 0)

@@ -41,14 +41,19 @@ int suite_check_patterns(struct suite_running *r, struct check *c, char **ret_un
 int suite_check_runs(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediates(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_immediate_rows(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
+/* The seed of draw i of PLAN_NATURAL: each form once, by chance in all arrays or in some, then once more, the other way round. */
+uint64_t suite_natural_seed(const struct plan *plan, uint64_t seed, unsigned i);
 /* Whether the seed chooses buffer k alone (fill_chooses) among those that have such values, or none where k is past the end. */
 bool suite_chooses(const struct plan *plan, enum plan_values values, size_t k, uint64_t seed);
-/* suite_seeds.c: of outputs that are random numbers, those of many executions together, and of two whose integers differ little. */
+/* Of outputs that are random numbers, those of many executions together, and of two whose integers differ little. */
 int suite_check_many_seeds(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 int suite_check_neighbours(struct suite_running *r, struct check *c, char **ret_unfit, struct err *e);
 /* The draws of PLAN_IMMEDIATES or PLAN_IMMEDIATE_ROWS that are due to the kernel. */
 int suite_numbers(const struct suite_running *r, enum plan_values values, struct dictionary_draw ret_draws[DICTIONARY_DRAWS],
 		  unsigned *ret_count, struct err *e);
+/* suite_branches.c, behind all checks: looks for values on which the kernel takes a branch that it has not taken yet. r->check is
+ * then wrong if its outputs are, and the log names what was never taken. Negative only when it was cancelled. */
+int suite_branches(struct suite_running *r, struct err *e);
 /* `precision: tensor:f32/…`: a factor may be split into narrower ones. */
 bool suite_in_parts(const struct spec *spec);
 

@@ -18,8 +18,8 @@ static int bench_run(const struct verb_line *line)
 	ssize_t n = readlink("/proc/self/exe", own, sizeof own);
 	char *peakd = n > 0 ? mem_strn(own, (size_t)n) : mem_str("peakd");
 	json_t *options = json_pack("{s:s, s:s}", "folder", line->words[0], "db", line->db);
-	verbs_copy(line, options, "backend", "device", "batch", "model", "reviewer", "policy", "workloads", "mib", "without", "calls",
-		   "experiments", "tokens", "seconds", "device-seconds", "tune", "samples", "seed", "money", "price-in",
+	verbs_copy(line, options, "backend", "device", "batch", "model", "reviewer", "policy", "workloads", "mib", "without",
+		   "calls", "experiments", "tokens", "seconds", "device-seconds", "tune", "samples", "seed", "money", "price-in",
 		   "price-out", "roof", "together", "json", "svg", "html", NULL);
 	char *text = json_dumps(options, JSON_COMPACT);
 	char *const argv[] = { (char *)oracle_python(),

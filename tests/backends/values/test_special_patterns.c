@@ -252,6 +252,42 @@ static void test_blocks(void)
 	   apart);
 }
 
+/* Sorted floats ascend under every kind of values but special ones, which stand anywhere. */
+static void test_sorted_floats(void)
+{
+	static const struct {
+		uint64_t rows;
+		double least, most;
+	} shapes[] = { { 1, -INFINITY, INFINITY }, { 9, -INFINITY, INFINITY }, { 1, 0, INFINITY },
+		       { 9, 0, INFINITY },         { 1, 0, 1e6 },              { 9, 0, 1e6 } };
+	static float v[900];
+	unsigned wrong = 0;
+	for (size_t k = 0; k < MEM_COUNT(shapes); k++) {
+		uint64_t columns = 900 / shapes[k].rows;
+		struct plan_buffer b = array(DTYPE_F32, shapes[k].rows, columns, PLAN_SORTED);
+		b.lo = 0;
+		b.hi = 100;
+		b.closed = isfinite(shapes[k].least);
+		b.least = shapes[k].least;
+		b.most = shapes[k].most;
+		for (enum plan_values values = PLAN_DECLARED; values < PLAN_VALUES; values++) {
+			bool special = values == PLAN_SPECIAL || values == PLAN_SPECIAL_HIGH || values == PLAN_SPECIAL_LOW ||
+				       values == PLAN_SPECIAL_NUMBERS || values == PLAN_SPECIAL_FINITE ||
+				       values == PLAN_SPECIAL_NANS;
+			for (uint64_t seed = 1; seed < 40 && !special && plan_values_apply(&b, values); seed++) {
+				unsigned falls = 0;
+				fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = values }, v);
+				for (uint64_t i = 1; i < 900; i++)
+					falls += i % columns && !(v[i] >= v[i - 1]);
+				if (falls && wrong++ < 2000)
+					ok(false, "shape %zu, values %u, seed %d: sorted floats fall %u times", k, values,
+					   (int)seed, falls);
+			}
+		}
+	}
+	is_int(wrong, 0, "sorted floats ascend, whatever the values");
+}
+
 /* Rows with everything in one segment still begin and end as they are declared. */
 static void test_sorted_ends(void)
 {
@@ -395,6 +431,7 @@ int main(void)
 	test_lone_ends();
 	test_blocks();
 	test_sorted_ends();
+	test_sorted_floats();
 	test_complements();
 	test_faint();
 	test_segments();

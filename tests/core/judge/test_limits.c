@@ -55,6 +55,13 @@ static void gaps(void)
 	       "reasons that differ in numbers alone are told once, but those of other outputs are not");
 	free(text);
 	limits_gaps_fini(&g);
+	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `a < b` in line 3 was never true\n" SUITE_GAP SUITE_BRANCHES
+						     ": `c` in line 4 was never false");
+	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `c` in line 4 was never false");
+	text = limits_gaps_text(&g, 3, 2);
+	is_str(text, "branches (`c` in line 4 was never false)", "a branch that another size took is no gap");
+	free(text);
+	limits_gaps_fini(&g);
 	text = limits_gaps_text(&g, 3, 1);
 	ok(text == NULL, "no gap, no text");
 	free(text);
