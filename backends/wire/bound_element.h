@@ -35,7 +35,8 @@ enum {
 #define BOUND_CEILING 0.05         /* of bound_scale */
 #define BOUND_POOLED 0x1p-10       /* of bound_scale, where terms may be larger */
 #define BOUND_SQUARED 4.0          /* squared roundoffs of the largest element: converging iterations stop so near zero */
-#define BOUND_FEW 64               /* elements of an output, where the largest error of the baseline is one by luck: it counts */
+#define BOUND_FEW 64               /* elements of an output, which may all be small by chance */
+#define BOUND_FEW_ERRORS 256       /* where the largest error of the baseline is one by luck: it counts */
 #define BOUND_FEW_TIMES 4.0        /* so many times more */
 #define BOUND_TINY 0x1p-80         /* of the largest element */
 #define BOUND_JUDGED_LEAST 0.9     /* of an output's elements, or it is not judged at all; less what the truth absorbs, */

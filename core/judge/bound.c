@@ -394,9 +394,9 @@ void bound_limits_reach(struct bound_limits *io_limits, double most, uint64_t n)
 	/* Where all of an output is zero, nothing says how large it may be. */
 	if (most == 0 && io_limits->stops)
 		io_limits->tiny += BOUND_SQUARED * io_limits->sums * io_limits->sums;
-	if (n < BOUND_FEW)
+	if (n < BOUND_FEW_ERRORS)
 		io_limits->baseline_times *= BOUND_FEW_TIMES;
-	else
+	if (n >= BOUND_FEW)
 		io_limits->few = 0;
 }
 
