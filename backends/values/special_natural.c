@@ -11,6 +11,7 @@ enum {
 	GRAINS = 64,    /* noise in smooth data is so many times smaller */
 	BLACK = 16,     /* of video: the least number, */
 	SHADES = 220,   /* and how many there are */
+	BITS_ALIKE = 8, /* rows of words in which as many bits are set */
 	SOUND = -15,    /* of PCM of 16 bits: a power of two */
 	SHORTENED = 45, /* bits that a double has and bfloat16 has not */
 	SPARSEST = 10,  /* rectified, one number in at most so many powers of two is not zero */
@@ -262,6 +263,21 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 	}
 }
 
+/* Words of a range of which few bits are set, or few are not, as in sets, bit boards and rows of graphs. */
+static double thinned(const struct stream *s, uint64_t i, double low, double width)
+{
+	uint64_t a = salted(s, AGAIN, i), b = salted(s, HOLE, i), c = salted(s, ZERO, i), mask = 1;
+	while ((double)(int64_t)(2 * mask) <= width)
+		mask *= 2;
+	switch (salted(s, PLACE, i / s->columns / BITS_ALIKE) & 3) {
+	case 0: a &= b; break;
+	case 1: a &= b & c; break;
+	case 2: a |= b; break;
+	default: a |= b & c; break;
+	}
+	return low + (double)(int64_t)(a & (mask - 1));
+}
+
 /* Where any integer may be, those of 8 and 16 bits are of all of their type, text and video of its positive half. Those of 32 bits
  * hold four bytes of text or video. All else is in the declared range. */
 static double natural_integer(const struct stream *s, uint64_t i, double v)
@@ -269,6 +285,8 @@ static double natural_integer(const struct stream *s, uint64_t i, double v)
 	const struct plan_buffer *b = s->buffer;
 	unsigned bits = (unsigned)dtype_size(b->type) * 8, form = plan_natural_form(s->seed);
 	bool sign = dtype_is_signed(b->type);
+	if (form == 5 && is_other_turn(s) && width_of(b) > 256 && width_of(b) <= 0x1p32)
+		return thinned(s, i, low_of(b), width_of(b));
 	if (b->closed || bits > 32 || form >= PLAN_FORM_SIGNS || (bits == 32 && (form < 3 || form > 6)))
 		return ranged(s, i, low_of(b), width_of(b), v);
 	if (bits < 32)

@@ -252,7 +252,7 @@ static const char *const form_names[PLAN_FORMS] = {
 	"values in nearly even steps",
 	"multiples of 1/255, or text",
 	"levels of video, or marks of text",
-	"sound of 16 bits, or text",
+	"sound of 16 bits, text, or words of few bits",
 	"values as bf16 holds them, or video",
 	"zeros and ones",
 	[PLAN_FORM_RECTIFIED] = "rectified values, most of them zero",

@@ -244,6 +244,31 @@ static void test_structure(void)
 	free(m);
 }
 
+/* Words of which few bits are set, or few are not, eight rows alike. */
+static void test_bits(void)
+{
+	enum { ROWS = 256, COLUMNS = 16 };
+	struct plan_buffer b = array(DTYPE_I32, ROWS, COLUMNS, PLAN_RANDOM);
+	int32_t *v = mem_resize(NULL, ROWS * COLUMNS, sizeof *v);
+	int few = 0, many = 0, outside = 0;
+	b.lo = 0;
+	b.hi = 65536;
+	uint64_t seed = plan_natural_seed(2 * PLAN_FORMS * 5, 5, true); /* the other turn */
+	fill_chosen(&b, &(struct fill_choice){ .seed = seed, .values = PLAN_NATURAL }, v);
+	for (int row = 0; row < ROWS; row++) {
+		int bits = 0;
+		for (int i = row * COLUMNS; i < (row + 1) * COLUMNS; i++) {
+			bits += __builtin_popcount((unsigned)v[i]);
+			outside += v[i] < 0 || v[i] >= 65536;
+		}
+		few += bits < 16 * COLUMNS * 3 / 8;
+		many += bits > 16 * COLUMNS * 9 / 16;
+	}
+	ok(few > ROWS / 4 && many > ROWS / 4, "words have few bits or many (rows: %d and %d)", few, many);
+	is_int(outside, 0, "all are in their range");
+	free(v);
+}
+
 static void test_mixture(void)
 {
 	struct plan_buffer b = array(DTYPE_F32, 8, 64, PLAN_NORMAL);
@@ -264,6 +289,7 @@ static void test_mixture(void)
 int main(void)
 {
 	test_structure();
+	test_bits();
 	test_mixture();
 	test_signs_masks_and_peaks();
 	test_sparse_masks_and_prices();
