@@ -96,7 +96,7 @@ struct bound_element {
 	double moved;        /* by perturbations, at most; infinite where the class differs; else as bound_absorbed */
 	double kappa;        /* the sensitivity that bound_smooth made of it */
 	double scale;        /* root mean square of its group */
-	int beside_poor;     /* 1: of most of its group the baseline knows too little */
+	int beside_poor;     /* 1: of at least half of its group the baseline knows too little */
 	double value, bound; /* made: what is wanted, and how exactly; an infinite bound judges nobody */
 	enum bound_cause cause;
 };

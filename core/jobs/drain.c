@@ -238,7 +238,7 @@ static int copy_evidence(struct db *from, struct db *to, int64_t there, const st
 	return rc < 0 ? rc : found;
 }
 
-/* The best known configuration of each size, which the job uses where it does not tune. */
+/* The best known configuration of each size, by cold and by warm times, which the job uses where it does not tune. */
 static int copy_best(struct db *from, struct db *to, int64_t here, int64_t there, struct err *e)
 {
 	struct measurement_list best, known;
@@ -249,18 +249,20 @@ static int copy_best(struct db *from, struct db *to, int64_t here, int64_t there
 	measurement_list_fini(&known);
 	if (copied)
 		return 0;
-	rc = measurement_best_each(from, &(struct measurement_query){ .checkpoint = here }, &best, e);
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < best.count && rc == 0; i++) {
-		struct measurement m = best.at[i];
-		int found = copy_evidence(from, to, there, &best.at[i], &m.validation, e);
-		m.checkpoint = there;
-		m.run = 0;
-		m.job = NULL; /* it is no result of the bundle's */
-		rc = found > 0 ? measurement_add(to, &m, e) : found;
+	for (int warm = 0; warm < 2 && rc >= 0; warm++) {
+		rc = measurement_best_each(from, &(struct measurement_query){ .checkpoint = here, .warm = warm }, &best, e);
+		if (rc < 0)
+			break;
+		for (size_t i = 0; i < best.count && rc == 0; i++) {
+			struct measurement m = best.at[i];
+			int found = copy_evidence(from, to, there, &best.at[i], &m.validation, e);
+			m.checkpoint = there;
+			m.run = 0;
+			m.job = NULL; /* it is no result of the bundle's */
+			rc = found > 0 ? measurement_add(to, &m, e) : found;
+		}
+		measurement_list_fini(&best);
 	}
-	measurement_list_fini(&best);
 	return rc < 0 ? rc : 0;
 }
 

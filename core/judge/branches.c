@@ -1,5 +1,5 @@
 /* branches: see branches.h. A word depends on what arrays hold if it is indexed, or points to an array, or is assigned from such a
- * word. The text is read as tokens; types and scopes are not known, so that a few branches too many are followed. */
+ * word. The text is read as tokens; types and scopes are not known, so that a few branches too many are told. */
 #include "core/judge/branches.h"
 
 #include <stdlib.h>
@@ -8,27 +8,31 @@
 #include "base/buf.h"
 #include "base/lex.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
-enum { CONDITION_MOST = 60, ROUNDS = 8 };
+enum {
+	CONDITION_MOST = 60, /* bytes of a condition in messages */
+	ROUNDS = 32,         /* through the code, until nothing changes */
+	SPAN_MOST = 4096,    /* tokens of a statement */
+	WORK_MOST = 1 << 25  /* tokens that are looked at in all: code may be made to cost more */
+};
 
 struct token {
 	const char *s;
 	size_t n;
 	enum lex_kind kind;
 	long line;
-	long pair; /* of a bracket: the other one; -1: none */
-};
-
-struct word {
-	const char *s;
-	size_t n;
+	long pair;   /* of a bracket: the other one; -1: none */
+	size_t name; /* of a word: the first token of the same name */
+	int depth;   /* in braces, but for those of namespaces and `extern "C"` */
 };
 
 struct code {
-	struct token *at; /* without comments, white space and lines of the preprocessor */
+	struct token *at; /* without comments, white space and lines of the preprocessor; behind the last one an empty one */
 	size_t count;
-	struct word *held; /* words that depend on what arrays hold */
-	size_t held_count;
+	bool *dependent; /* by the first token of a name: it depends on what arrays hold */
+	size_t *before;  /* how many dependent words stood in front of each token when this was last counted */
+	size_t changes, work;
 };
 
 static bool is(const struct token *t, const char *word)
@@ -38,7 +42,18 @@ static bool is(const struct token *t, const char *word)
 
 static bool is_char(const struct token *t, char c)
 {
-	return t->kind == LEX_OTHER && *t->s == c;
+	return t->n && t->kind == LEX_OTHER && *t->s == c;
+}
+
+static bool is_one_of(const struct token *t, const char *characters)
+{
+	return t->n && t->kind == LEX_OTHER && strchr(characters, *t->s);
+}
+
+/* A bracket whose other one follows. */
+static bool opens(const struct token *t, char bracket, size_t at)
+{
+	return is_char(t, bracket) && t->pair > (long)at;
 }
 
 /* The end of a line of the preprocessor that begins at s. */
@@ -49,19 +64,53 @@ static const char *directive_end(const char *s)
 	return s;
 }
 
+static bool is_outer(const struct code *c, size_t brace)
+{
+	return brace > 0 && (c->at[brace - 1].kind == LEX_TEXT || is(&c->at[brace - 1], "namespace") ||
+			     (brace > 1 && is(&c->at[brace - 2], "namespace")));
+}
+
 static void find_pairs(struct code *c)
 {
 	size_t *open = MEM_NEW_N(size_t, c->count + 1), depth = 0;
+	int braces = 0;
 	for (size_t i = 0; i < c->count; i++) {
 		struct token *t = &c->at[i];
-		if (is_char(t, '(') || is_char(t, '[') || is_char(t, '{')) {
-			open[depth++] = i;
-		} else if ((is_char(t, ')') || is_char(t, ']') || is_char(t, '}')) && depth) {
+		if (is_one_of(t, ")]}") && depth) {
 			t->pair = (long)open[--depth];
 			c->at[t->pair].pair = (long)i;
+			braces -= is_char(&c->at[t->pair], '{') && !is_outer(c, (size_t)t->pair);
+		}
+		t->depth = braces;
+		if (is_one_of(t, "([{")) {
+			open[depth++] = i;
+			braces += is_char(t, '{') && !is_outer(c, i);
 		}
 	}
 	free(open);
+}
+
+static int by_name(const void *a, const void *b, void *code)
+{
+	const struct code *c = code;
+	const struct token *x = &c->at[*(const size_t *)a], *y = &c->at[*(const size_t *)b];
+	int order = memcmp(x->s, y->s, x->n < y->n ? x->n : y->n);
+	return order ? order : x->n != y->n ? (x->n > y->n) - (x->n < y->n) : (x > y) - (x < y);
+}
+
+static void find_names(struct code *c)
+{
+	size_t *words = MEM_NEW_N(size_t, c->count + 1), n = 0;
+	for (size_t i = 0; i < c->count; i++)
+		if (c->at[i].kind == LEX_WORD)
+			words[n++] = i;
+	qsort_r(words, n, sizeof *words, by_name, c);
+	for (size_t i = 0; i < n; i++) {
+		const struct token *last = i ? &c->at[words[i - 1]] : NULL, *t = &c->at[words[i]];
+		bool same = last && last->n == t->n && memcmp(last->s, t->s, t->n) == 0;
+		c->at[words[i]].name = same ? last->name : words[i];
+	}
+	free(words);
 }
 
 static void read_code(const char *text, struct code *c)
@@ -69,50 +118,56 @@ static void read_code(const char *text, struct code *c)
 	long line = 1;
 	bool begins = true; /* of a line */
 	for (const char *s = text; *s;) {
-		enum lex_kind kind;
-		size_t n = begins && *s == '#' ? (size_t)(directive_end(s) - s) : lex_c(s, &kind);
-		bool left_out = (begins && *s == '#') || kind == LEX_COMMENT || strchr(" \t\r\n", *s);
+		enum lex_kind kind = LEX_OTHER;
+		bool directive = begins && *s == '#';
+		size_t n = directive ? (size_t)(directive_end(s) - s) : lex_c(s, &kind);
+		bool left_out = directive || kind == LEX_COMMENT || strchr(" \t\r\n", *s);
 		/* A member's name is none of a variable. */
 		bool member = !left_out && kind == LEX_WORD && c->count && *c->at[c->count - 1].s == '.';
 		if (!left_out)
-			*MEM_PUSH(c->at, c->count) = (struct token){ s, n, member ? LEX_OTHER : kind, line, -1 };
+			*MEM_PUSH(c->at, c->count) = (struct token){ s, n, member ? LEX_NUMBER : kind, line, -1, 0, 0 };
 		for (size_t i = 0; i < n; i++)
 			line += s[i] == '\n';
 		begins = *s == '\n' || (begins && strchr(" \t\r", *s));
 		s += n;
 	}
+	*MEM_PUSH(c->at, c->count) = (struct token){ text + strlen(text), 0, LEX_OTHER, line, -1, 0, 0 };
+	c->count--;
 	find_pairs(c);
+	find_names(c);
+	c->dependent = MEM_NEW_N(bool, c->count + 1);
+	c->before = MEM_NEW_N(size_t, c->count + 2);
 }
 
 /* --- what depends on arrays --------------------------------------------------------------------------------------------------- */
 
-static bool is_held(const struct code *c, const struct token *t)
+static void mark(struct code *c, size_t i)
 {
-	for (size_t i = 0; t->kind == LEX_WORD && i < c->held_count; i++)
-		if (c->held[i].n == t->n && memcmp(c->held[i].s, t->s, t->n) == 0)
-			return true;
-	return false;
+	if (c->at[i].kind != LEX_WORD || c->dependent[c->at[i].name])
+		return;
+	c->dependent[c->at[i].name] = true;
+	c->changes++;
 }
 
-static void hold(struct code *c, const struct token *t)
+static void count_dependent(struct code *c)
 {
-	if (t->kind == LEX_WORD && !is_held(c, t))
-		*MEM_PUSH(c->held, c->held_count) = (struct word){ t->s, t->n };
+	for (size_t i = 0; i < c->count; i++)
+		c->before[i + 1] = c->before[i] + (c->at[i].kind == LEX_WORD && c->dependent[c->at[i].name]);
+	c->work += c->count;
+	c->changes = 0;
 }
 
-static bool holds(const struct code *c, size_t first, size_t end)
+/* Whether one of these tokens depends on what arrays hold, as it was counted. */
+static bool depends(const struct code *c, size_t first, size_t end)
 {
-	for (size_t i = first; i < end; i++)
-		if (is_held(c, &c->at[i]))
-			return true;
-	return false;
+	return first < end && end <= c->count && c->before[end] > c->before[first];
 }
 
 /* An `=` that assigns, alone or behind an operator. */
 static bool assigns(const struct code *c, size_t i)
 {
 	const struct token *t = &c->at[i];
-	if (!is_char(t, '=') || i == 0 || i + 1 == c->count || (is_char(&c->at[i + 1], '=') && c->at[i + 1].s == t->s + 1))
+	if (!is_char(t, '=') || i == 0 || (is_char(&c->at[i + 1], '=') && c->at[i + 1].s == t->s + 1))
 		return false;
 	const struct token *before = &c->at[i - 1];
 	bool joined = before->kind == LEX_OTHER && before->s + 1 == t->s;
@@ -121,94 +176,88 @@ static bool assigns(const struct code *c, size_t i)
 	return !(joined && strchr("=!", *before->s));
 }
 
-/* The word that an assignment changes, whose `=` is token i; NULL: none is known. */
-static const struct token *assigned(const struct code *c, size_t i)
+/* The word that an assignment changes, whose `=` is token i; the end of the code: none is known. */
+static size_t assigned(struct code *c, size_t i)
 {
-	while (i-- > 0) {
+	for (size_t steps = 0; i-- > 0 && steps < SPAN_MOST; steps++) {
 		const struct token *t = &c->at[i];
+		c->work++;
 		if (is_char(t, ']') && t->pair >= 0)
 			i = (size_t)t->pair;
 		else if (t->kind == LEX_WORD)
-			return t;
-		else if (t->kind == LEX_OTHER && strchr(";{}(,", *t->s))
-			return NULL;
+			return i;
+		else if (is_one_of(t, ";{}(,"))
+			break;
 	}
-	return NULL;
+	return c->count;
 }
 
-static size_t statement_end(const struct code *c, size_t i)
+static size_t statement_end(struct code *c, size_t i)
 {
-	for (; i < c->count; i++) {
+	for (size_t steps = 0; i < c->count && steps < SPAN_MOST; i++, steps++) {
 		const struct token *t = &c->at[i];
-		if (is_char(t, ';') || is_char(t, '}') || (is_char(t, '{') && t->pair < 0))
-			return i;
-		if ((is_char(t, ')') && t->pair < (long)i && t->pair >= 0) || is_char(t, ','))
-			return i;
-		if ((is_char(t, '(') || is_char(t, '[') || is_char(t, '{')) && t->pair > (long)i)
+		c->work++;
+		if (is_one_of(t, ";,})]") || (is_one_of(t, "([{") && t->pair < 0))
+			break;
+		if (t->pair > (long)i)
 			i = (size_t)t->pair;
 	}
-	return i;
+	return i < c->count ? i : c->count;
 }
 
 /* A function of the code begins with a name and an open bracket, and goes on with a body. Returns the body's place; 0: none. */
 static size_t body_of(const struct code *c, size_t name)
 {
-	static const char *const other[] = { "if", "for", "while", "switch", "return", "__launch_bounds__" };
-	size_t i = name + 1;
-	if (c->at[name].kind != LEX_WORD || i >= c->count || !is_char(&c->at[i], '(') || c->at[i].pair < 0)
+	const struct token *t = &c->at[name];
+	if (t->kind != LEX_WORD || t->depth || is(t, "__launch_bounds__") || !opens(&c->at[name + 1], '(', name + 1))
 		return 0;
-	for (size_t k = 0; k < MEM_COUNT(other); k++)
-		if (is(&c->at[name], other[k]))
-			return 0;
-	i = (size_t)c->at[i].pair + 1;
-	return i < c->count && is_char(&c->at[i], '{') && c->at[i].pair >= 0 ? i : 0;
+	size_t body = (size_t)c->at[name + 1].pair + 1;
+	return opens(&c->at[body], '{', body) ? body : 0;
 }
 
-static bool is_kernel(const struct code *c, size_t name)
+static bool is_kernel(struct code *c, size_t name)
 {
-	for (size_t i = name; i-- > 0 && !is_char(&c->at[i], ';') && !is_char(&c->at[i], '}');)
+	for (size_t i = name, steps = 0; i-- > 0 && steps < SPAN_MOST && !is_one_of(&c->at[i], ";{}"); steps++) {
+		c->work++;
 		if (is(&c->at[i], "__global__") || is(&c->at[i], "numthreads"))
 			return true;
+	}
 	return false;
 }
 
-/* Values that a call of this function is given, and what it returns. */
-static void follow_calls(struct code *c, size_t name, size_t body)
+/* Pointers among a kernel's parameters; of other functions, where `given` data, all parameters. */
+static void mark_parameters(struct code *c, size_t name, bool all)
 {
-	size_t open = name + 1, close = (size_t)c->at[open].pair;
-	bool given = false;
-	for (size_t i = 0; i + 1 < c->count; i++)
-		if (i != name && c->at[i].kind == LEX_WORD && c->at[i].n == c->at[name].n &&
-		    memcmp(c->at[i].s, c->at[name].s, c->at[i].n) == 0 && is_char(&c->at[i + 1], '(') && c->at[i + 1].pair >= 0)
-			given |= holds(c, i + 2, (size_t)c->at[i + 1].pair);
-	for (size_t i = open + 1; i <= close && given; i++)
-		if (is_char(&c->at[i], ',') || i == close)
-			hold(c, &c->at[i - 1]);
-	if (holds(c, body, (size_t)c->at[body].pair))
-		hold(c, &c->at[name]);
-}
-
-/* Pointers of a kernel's parameters. */
-static void hold_parameters(struct code *c, size_t name)
-{
-	size_t open = name + 1, close = (size_t)c->at[open].pair;
+	size_t close = (size_t)c->at[name + 1].pair;
 	bool points = false;
-	for (size_t i = open + 1; i <= close; i++) {
+	for (size_t i = name + 2; i <= close; i++) {
 		points |= is_char(&c->at[i], '*');
 		if (!is_char(&c->at[i], ',') && i < close)
 			continue;
-		if (points)
-			hold(c, &c->at[i - 1]);
+		if (points || all)
+			mark(c, i - 1);
 		points = false;
 	}
 }
 
-/* Whether an argument that begins with this word is a variable alone, an element or a member. */
-static bool is_alone(const struct code *c, size_t i)
+/* What a function is given by a call, and what it returns. functions: by name, their places. */
+static void follow_call(struct code *c, const size_t *functions, size_t i)
 {
-	for (i++; is_char(&c->at[i], '[') || is_char(&c->at[i], '.'); i++)
-		i = is_char(&c->at[i], '[') && c->at[i].pair > (long)i ? (size_t)c->at[i].pair : i + 1;
-	return is_char(&c->at[i], ',') || is_char(&c->at[i], ')');
+	size_t function = functions[c->at[i].name];
+	if (function && function != i && depends(c, i + 2, (size_t)c->at[i + 1].pair))
+		mark_parameters(c, function, true);
+}
+
+/* Whether an argument that begins with this word is a variable alone, an element or a member. */
+static bool is_alone(const struct code *c, size_t i, size_t close)
+{
+	for (i++; i < close; i++) {
+		if (opens(&c->at[i], '[', i) && c->at[i].pair < (long)close)
+			i = (size_t)c->at[i].pair;
+		else if (!is_char(&c->at[i], '.') && c->at[i].kind != LEX_NUMBER)
+			break;
+	}
+	return i == close || is_char(&c->at[i], ',');
 }
 
 /* Atomic operations, and calls that fill what they are given. */
@@ -216,62 +265,78 @@ static void follow_changes(struct code *c, size_t i)
 {
 	size_t close = (size_t)c->at[i + 1].pair;
 	bool atomic = c->at[i].n > 11 && memcmp(c->at[i].s, "Interlocked", 11) == 0;
-	if (!holds(c, i + 2, close))
+	if (!depends(c, i + 2, close))
 		return;
-	for (size_t k = i + 2; k < close; k++) {
+	for (size_t k = i + 2; k < close && k < i + SPAN_MOST; k++, c->work++) {
 		const struct token *before = &c->at[k - 1];
-		if (c->at[k].kind == LEX_WORD && is_alone(c, k) &&
-		    (is_char(before, '&') || (atomic && (is_char(before, '(') || is_char(before, ',')))))
-			hold(c, &c->at[k]);
+		if (c->at[k].kind == LEX_WORD && (is_char(before, '&') || (atomic && is_one_of(before, "(,"))) &&
+		    is_alone(c, k, close))
+			mark(c, k);
 	}
 }
 
-/* What is assigned where a condition holds, or in a loop that one ends. */
+/* What is assigned where a condition holds, or in a loop that one ends. What is declared there is only used there. */
 static void follow_condition(struct code *c, size_t i)
 {
 	size_t close = (size_t)c->at[i + 1].pair, first = close + 1, end;
-	if (first >= c->count || !holds(c, i + 2, close))
+	if (!depends(c, i + 2, close))
 		return;
 	do {
-		end = is_char(&c->at[first], '{') && c->at[first].pair >= 0 ? (size_t)c->at[first].pair : statement_end(c, first);
-		for (size_t k = first; k < end; k++) {
-			const struct token *to = assigns(c, k) ? assigned(c, k) : NULL;
-			if (to && to > c->at && to[-1].kind != LEX_WORD) /* what is declared there is only used there */
-				hold(c, to);
+		end = opens(&c->at[first], '{', first) ? (size_t)c->at[first].pair : statement_end(c, first);
+		for (size_t k = first; k < end; k++, c->work++) {
+			size_t to = assigns(c, k) ? assigned(c, k) : c->count;
+			if (to < c->count && !(to > 0 && c->at[to - 1].kind == LEX_WORD))
+				mark(c, to);
 		}
 		first = end + 2;
-	} while (first < c->count && is(&c->at[first - 1], "else"));
+	} while (end + 1 < c->count && is(&c->at[end + 1], "else") && first < c->count && c->work < WORK_MOST);
 }
 
-static void find_held(struct code *c, const struct spec *spec)
+static void mark_first(struct code *c, const struct spec *spec, size_t *ret_functions)
 {
-	for (size_t i = 0; i < spec->array_count; i++)
-		*MEM_PUSH(c->held, c->held_count) = (struct word){ spec->arrays[i].name, strlen(spec->arrays[i].name) };
-	for (size_t i = 0; i + 1 < c->count; i++) {
-		if (c->at[i].kind == LEX_WORD && is_char(&c->at[i + 1], '[') && !is(&c->at[i], "numthreads"))
-			hold(c, &c->at[i]);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct token *t = &c->at[i];
+		bool array = is_char(&c->at[i + 1], '[');
+		for (size_t k = 0; t->kind == LEX_WORD && t->name == i && k < spec->array_count; k++)
+			array |= is(t, spec->arrays[k].name);
+		if (array)
+			mark(c, i);
 		if (body_of(c, i) && is_kernel(c, i))
-			hold_parameters(c, i);
+			mark_parameters(c, i, false);
+		else if (body_of(c, i))
+			ret_functions[t->name] = i;
 	}
-	for (size_t before = 0, round = 0; before != c->held_count && round < ROUNDS; round++) {
-		before = c->held_count;
-		for (size_t i = 0; i + 1 < c->count; i++) {
-			const struct token *to = assigns(c, i) ? assigned(c, i) : NULL;
-			size_t body = body_of(c, i);
-			if (to && holds(c, i + 1, statement_end(c, i + 1)))
-				hold(c, to);
-			bool decides = is(&c->at[i], "if") || is(&c->at[i], "while") || is(&c->at[i], "for");
-			if (body && !is_kernel(c, i))
-				follow_calls(c, i, body);
-			else if (decides && is_char(&c->at[i + 1], '(') && c->at[i + 1].pair >= 0)
+}
+
+static int find_dependent(struct code *c, const struct spec *spec, struct err *e)
+{
+	size_t *functions = MEM_NEW_N(size_t, c->count + 1);
+	mark_first(c, spec, functions);
+	for (size_t round = 0; c->changes && round < ROUNDS && c->work < WORK_MOST; round++) {
+		count_dependent(c);
+		for (size_t i = 0; i < c->count && c->work < WORK_MOST; i++) {
+			const struct token *t = &c->at[i];
+			size_t body = t->kind == LEX_WORD && functions[t->name] == i ? body_of(c, i) : 0;
+			bool calls = t->kind == LEX_WORD && opens(&c->at[i + 1], '(', i + 1);
+			c->work++;
+			if (assigns(c, i) && depends(c, i + 1, statement_end(c, i + 1)) && assigned(c, i) < c->count)
+				mark(c, assigned(c, i));
+			if (body && depends(c, body, (size_t)c->at[body].pair))
+				mark(c, i);
+			else if (calls && (is(t, "if") || is(t, "while") || is(t, "for")))
 				follow_condition(c, i);
-			else if (!body && c->at[i].kind == LEX_WORD && is_char(&c->at[i + 1], '(') && c->at[i + 1].pair >= 0)
+			else if (calls && !body) {
+				follow_call(c, functions, i);
 				follow_changes(c, i);
+			}
 		}
 	}
+	count_dependent(c);
+	free(functions);
+	return c->work < WORK_MOST ? 0 : err_set(e, ERR_UNSUPPORTED, "the code is too long to follow");
 }
 
-/* --- the other text ------------------------------------------------------------------------------------------------------ */
+/* --- the other text ---------------------------------------------------------------------------------------------------------- */
 
 /* Text that goes in front of a token. */
 struct insertion {
@@ -290,57 +355,67 @@ static void insert(struct insertions *all, const char *before, char *take_text)
 	*MEM_PUSH(all->at, all->count) = (struct insertion){ before, all->count, take_text };
 }
 
-static void follow(struct branches *b, struct insertions *all, const struct code *c, size_t first, size_t end)
+/* The condition in one line, for people. free() */
+static char *condition_text(const struct code *c, size_t first, size_t end)
 {
-	if (first >= end || b->count == BRANCHES_MOST || !holds(c, first, end))
-		return;
-	const char *s = c->at[first].s, *last = c->at[end - 1].s + c->at[end - 1].n;
 	struct buf text = BUF_INIT;
-	for (const char *p = s; p < last && text.len < CONDITION_MOST; p++)
-		if (!strchr(" \t\r\n", *p) || (text.len && text.data[text.len - 1] != ' '))
-			buf_addf(&text, "%c", strchr(" \t\r\n", *p) ? ' ' : *p);
-	if (text.len == CONDITION_MOST)
-		buf_addf(&text, " ...");
-	insert(all, s, mem_fmt("peakd_branch(%zu, (", b->count));
+	for (size_t i = first; i < end && text.len <= CONDITION_MOST; i++) {
+		bool apart = i > first && c->at[i].s != c->at[i - 1].s + c->at[i - 1].n;
+		buf_addf(&text, "%s%.*s", apart ? " " : "", (int)c->at[i].n, c->at[i].s);
+	}
+	char *told = buf_steal(&text);
+	utf8_cut(told, CONDITION_MOST);
+	return told;
+}
+
+static void instrument(struct branches *b, struct insertions *all, const struct code *c, size_t first, size_t end)
+{
+	if (!depends(c, first, end))
+		return;
+	if (b->count == BRANCHES_MOST) {
+		b->left_out++;
+		return;
+	}
+	insert(all, c->at[first].s, mem_fmt("peakd_branch(%zu, (", b->count));
 	insert(all, c->at[end].s, mem_str("))"));
-	b->at[b->count++] = (struct branch){ buf_steal(&text), c->at[first].line };
+	b->at[b->count++] = (struct branch){ condition_text(c, first, end), c->at[first].line };
 }
 
 /* The first token of the condition of the `?` that is token i. */
-static size_t condition_of(const struct code *c, size_t i)
+static size_t condition_of(struct code *c, size_t i)
 {
 	size_t first = i;
-	while (first-- > 0) {
+	for (size_t steps = 0; first-- > 0 && steps < SPAN_MOST; steps++) {
 		const struct token *t = &c->at[first];
-		if ((is_char(t, ')') || is_char(t, ']')) && t->pair >= 0)
+		if (is_one_of(t, ")]") && t->pair >= 0)
 			first = (size_t)t->pair;
-		else if ((t->kind == LEX_OTHER && strchr(",;{}([?:", *t->s)) || is(t, "return") || assigns(c, first))
+		else if (is_one_of(t, ",;{}([?:") || is(t, "return") || assigns(c, first))
 			return first + 1;
 	}
 	return i;
 }
 
-static void follow_all(struct branches *b, struct insertions *all, const struct code *c, bool selects)
+static void instrument_all(struct branches *b, struct insertions *all, struct code *c, bool selects)
 {
-	for (size_t i = 0; i + 1 < c->count; i++) {
-		const struct token *t = &c->at[i], *next = &c->at[i + 1];
-		if (is(t, "if") && is_char(next, '(') && next->pair >= 0) {
-			size_t end = (size_t)next->pair;
-			bool declares = false;
-			for (size_t k = i + 2; k < end; k++)
-				declares |= is_char(&c->at[k], ';') || assigns(c, k);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct token *t = &c->at[i];
+		if (is(t, "if") && opens(&c->at[i + 1], '(', i + 1)) {
+			size_t end = (size_t)c->at[i + 1].pair;
+			bool declares = end - i > SPAN_MOST;
+			for (size_t k = i + 2; k < end && !declares; k++)
+				declares = is_char(&c->at[k], ';') || assigns(c, k);
 			if (!declares)
-				follow(b, all, c, i + 2, end);
+				instrument(b, all, c, i + 2, end);
 		} else if (selects && is_char(t, '?')) {
-			follow(b, all, c, condition_of(c, i), i);
+			instrument(b, all, c, condition_of(c, i), i);
 		}
 	}
 }
 
 /* CUDA and HIP: each kernel gets the array as a last parameter, and keeps it where functions find it. */
-static void add_parameters(struct insertions *all, const struct code *c)
+static void add_parameters(struct insertions *all, struct code *c)
 {
-	for (size_t i = 0; i + 1 < c->count; i++) {
+	for (size_t i = 0; i < c->count; i++) {
 		size_t body = body_of(c, i);
 		if (!body || !is_kernel(c, i))
 			continue;
@@ -424,10 +499,10 @@ int branches_make(const struct context *ctx, bool selects, struct branches *ret_
 	const char *device = context_region(ctx, REGION_DEVICE);
 	*ret_branches = (struct branches){ .ctx = NULL };
 	read_code(device, &c);
-	find_held(&c, context_spec(ctx));
-	follow_all(ret_branches, &all, &c, selects);
-	int rc = 0;
-	if (ret_branches->count) {
+	int rc = find_dependent(&c, context_spec(ctx), e);
+	if (rc == 0)
+		instrument_all(ret_branches, &all, &c, selects);
+	if (rc == 0 && ret_branches->count) {
 		if (strcmp(context_backend(ctx), "hlsl") != 0)
 			add_parameters(&all, &c);
 		char *changed = with_insertions(device, &all);
@@ -438,7 +513,8 @@ int branches_make(const struct context *ctx, bool selects, struct branches *ret_
 		free(all.at[i].text);
 	free(all.at);
 	free(c.at);
-	free(c.held);
+	free(c.dependent);
+	free(c.before);
 	if (rc < 0)
 		branches_fini(ret_branches);
 	return rc;

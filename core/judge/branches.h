@@ -15,18 +15,18 @@
 enum { BRANCHES_MOST = 64 };
 
 struct branch {
-	char *condition; /* in one line, cut where it is long */
+	char *condition; /* in one line, without comments, cut where it is long */
 	long line;       /* of the device region, from 1 */
 };
 
 struct branches {
 	struct context *ctx; /* NULL where there is no such branch */
 	struct branch at[BRANCHES_MOST];
-	size_t count;
+	size_t count, left_out; /* left_out: further ones, which are not told */
 };
 
-/* By tokens alone: what a loop or a macro decides is left out. selects: also ?:, whose condition may be a vector in HLSL, which
- * does not compile then. branches_fini. */
+/* By tokens alone. Loops, macros, `switch`, and conditions that declare or assign are left out. selects: also ?:, whose condition
+ * may be a vector in HLSL, which does not compile then. -ERR_UNSUPPORTED where the code is too long to follow; branches_fini. */
 int branches_make(const struct context *ctx, bool selects, struct branches *ret_branches, struct err *e);
 void branches_fini(struct branches *b);
 

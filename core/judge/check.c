@@ -164,7 +164,8 @@ static const struct wire_mismatch *shown(const struct reference_output *o, const
 static char *accuracy_text(const struct reference_output *o, const struct wire_compared *c)
 {
 	double size = c->ref_norm / sqrt((double)c->elements), off = c->max_abs;
-	if (o->hint || !dtype_is_float(o->type) || c->nan || c->worst_ratio > SMALL_RATIO || !(off > 0 && off < SMALL_ERROR * size))
+	bool declared = o->hint == NULL && !o->other_values && dtype_is_float(o->type);
+	if (!declared || c->nan || c->worst_ratio > SMALL_RATIO || !(off > 0 && off < SMALL_ERROR * size))
 		return mem_str("");
 	return mem_fmt("; where such errors do not matter, declare `%s` with `within %.1g units`", o->name, 2 * off);
 }

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 #include "core/judge/suite.h"
 
-enum { WHY_MAX = 320 };
+enum { WHY_MAX = 320, BRANCHES_TOLD = 4 };
 
 /* --- front matter ----------------------------------------------------------------------------------------------------------- */
 
@@ -165,10 +165,16 @@ static bool same_but_for_numbers(const char *a, const char *b)
 	return *a == *b;
 }
 
+static bool is_branch(const char *round)
+{
+	return strcmp(round, SUITE_BRANCHES) == 0;
+}
+
 static void add_gap(struct limits_gaps *g, char *take_round, char *take_why)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (strcmp(g->at[i].round, take_round) == 0 && same_but_for_numbers(g->at[i].why, take_why)) {
+		if (strcmp(g->at[i].round, take_round) == 0 &&
+		    (is_branch(take_round) ? strcmp(g->at[i].why, take_why) == 0 : same_but_for_numbers(g->at[i].why, take_why))) {
 			g->at[i].configurations++;
 			free(take_round);
 			free(take_why);
@@ -187,21 +193,39 @@ void limits_gaps_add(struct limits_gaps *g, const char *log)
 			utf8_cut(why, WHY_MAX);
 			add_gap(g, mem_strn(line + head, (size_t)(colon - line) - head), why);
 		}
+		g->looked += n == strlen(SUITE_LOOKED) && strncmp(line, SUITE_LOOKED, n) == 0;
 		line += n + (line[n] == '\n');
 	}
+}
+
+/* The branches that no configuration took. */
+static void add_branches(const struct limits_gaps *g, struct buf *out)
+{
+	size_t told = 0, more = 0;
+	for (size_t i = 0; i < g->count; i++) {
+		const struct limits_gap *x = &g->at[i];
+		if (!is_branch(x->round) || (g->looked && x->configurations < g->looked))
+			continue;
+		if (told == BRANCHES_TOLD)
+			more++;
+		else
+			buf_addf(out, "%s%s", told++ ? ", " : out->len ? "; branches (" : "branches (", x->why);
+	}
+	if (more)
+		buf_addf(out, " and %zu more", more);
+	if (told)
+		buf_adds(out, ")");
 }
 
 char *limits_gaps_text(struct limits_gaps *g, size_t configurations, size_t extras)
 {
 	struct buf out = BUF_INIT;
 	for (size_t i = 0; i < g->count; i++) {
-		if (strcmp(g->at[i].round, SUITE_BRANCHES) == 0 && g->at[i].configurations < extras)
-			g->at[i].told = true; /* at another size it was taken */
-		if (g->at[i].told)
+		if (g->at[i].told || is_branch(g->at[i].round))
 			continue;
 		for (size_t k = i; k < g->count; k++) {
 			struct limits_gap *x = &g->at[k];
-			if (!same_but_for_numbers(x->why, g->at[i].why))
+			if (is_branch(x->round) || !same_but_for_numbers(x->why, g->at[i].why))
 				continue;
 			buf_addf(&out, "%s%s", k > i ? ", " : out.len ? "; " : "", x->round);
 			if (x->configurations != configurations && x->configurations != extras)
@@ -210,6 +234,7 @@ char *limits_gaps_text(struct limits_gaps *g, size_t configurations, size_t extr
 		}
 		buf_addf(&out, " (%s)", g->at[i].why);
 	}
+	add_branches(g, &out);
 	char *text = out.len ? buf_steal(&out) : NULL;
 	buf_fini(&out);
 	return text;

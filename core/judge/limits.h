@@ -25,12 +25,14 @@ struct limits_gap {
 struct limits_gaps {
 	struct limits_gap *at;
 	size_t count;
+	size_t looked; /* configurations whose branches were looked at */
 };
 /* Adds what one configuration's log (struct check; NULL is fine) says. */
 void limits_gaps_add(struct limits_gaps *g, const char *log);
 /* All of them, those with one reason together: "races in 2 configurations (why); on values with spikes, on constants (why)". Of
  * reasons that differ in numbers alone the first stands for all. A gap in all configurations, or in all that got the `extras`
- * (suite.h), says no number. NULL: none. free() */
+ * (suite.h), says no number. A branch that one configuration took is no gap of the others; the first few stand for all. NULL: none.
+ * free() */
 char *limits_gaps_text(struct limits_gaps *g, size_t configurations, size_t extras);
 void limits_gaps_fini(struct limits_gaps *g);
 

@@ -18,8 +18,9 @@ struct suite_request {
 /* What begins a line of check.log about something that nobody could judge: "NAME: WHY" follows. What cannot go wrong here is no gap
  * and begins "not needed". */
 #define SUITE_GAP "not judged "
-/* NAME of branches that no value took. limits.c leaves out those that another size took. */
+/* NAME of branches that no value took, and the line of a log that looked for them. */
 #define SUITE_BRANCHES "branches"
+#define SUITE_LOOKED "looked at branches"
 
 /* Prepares, executes, compares, releases. The first step that does not pass ends it and is the check; its reason names the step.
  * ret_check->log lists the steps that passed, and those that cannot judge here, with the reason. Negative as check_run. */

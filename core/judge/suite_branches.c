@@ -1,7 +1,7 @@
 /* suite_branches: branches of a kernel that no other check took. A special case for rows that are nearly flat is right or wrong on
  * such rows alone. The kernel is rewritten so that it tells which branches it takes (branches.h), and executed on many draws, which
- * cost little while nothing is compared. The draws that take a branch for the first time are judged like all others. What was never
- * taken is a gap of the verdict. */
+ * cost little while nothing is compared. A draw on which it takes a branch for the first time is judged like all others; one that
+ * cannot be judged counts for nothing. What was never taken is told in the verdict. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,19 +13,24 @@
 #include "core/judge/suite_draws.h"
 
 enum {
-	LOOK_MS = 400,            /* for draws beyond the first */
-	LOOK_BYTES = 16 << 20,    /* of all arrays: what draws cost little for */
-	ROUND_DRAWS = PLAN_FORMS, /* of PLAN_NATURAL, before other kinds have a turn */
-	TOLD = 4                  /* branches in a verdict */
+	LOOK_MS = 400,         /* for draws, without what judging them takes */
+	ALL_MS = 3000,         /* with it */
+	SLOW_MS = 50,          /* an execution that takes longer is too slow for this */
+	LOOK_NS = 2000000000,  /* that an execution may take: forty times as long */
+	LOOK_BYTES = 16 << 20, /* of all arrays */
+	DECLARED_DRAWS = 2
 };
 
 struct looking {
 	struct branches branches;
 	struct variant variant;
 	struct trial trial;
+	bool built, runs;
 	uint32_t output; /* which one the kernels write to */
 	bool taken[2 * BRANCHES_MOST];
-	long latest; /* what the last execution took for the first time; -1: nothing */
+	bool fresh[2 * BRANCHES_MOST]; /* what the last execution took for the first time */
+	long latest;                   /* the last one of these; -1: none */
+	enum { UNTRIED, FIT, UNFIT } fit[PLAN_VALUES]; /* whether the baseline runs on such values */
 };
 
 static int build(const struct suite_running *r, bool selects, struct looking *l, struct err *e)
@@ -34,25 +39,27 @@ static int build(const struct suite_running *r, bool selects, struct looking *l,
 	if (rc < 0 || l->branches.ctx == NULL)
 		return rc;
 	rc = variant_build(r->j->ev, l->branches.ctx, r->trial.variant->params, r->j->facts, &l->variant, e);
-	if (rc < 0)
-		branches_fini(&l->branches);
+	l->built = rc == 0;
 	return rc;
 }
 
-/* Without conditions of ?: where these are vectors. Nothing to look at leaves l->branches.ctx NULL, as does what does not build. */
+/* Without conditions of ?: where these are vectors. */
 static int begin(const struct suite_running *r, struct looking *l, struct err *e)
 {
 	int rc = build(r, true, l, e);
 	if (rc < 0 && e->code == ERR_COMPILE) {
 		*e = (struct err)ERR_INIT;
+		branches_fini(&l->branches);
 		rc = build(r, false, l, e);
 	}
-	if (rc < 0 || l->branches.ctx == NULL)
+	if (rc < 0 || !l->built)
 		return rc;
 	while (l->output < variant_output_count(&l->variant) &&
 	       strcmp(variant_output(&l->variant, l->output)->name, BRANCHES_ARRAY) != 0)
 		l->output++;
-	return trial_begin(&l->trial, r->trial.worker, &l->variant, e);
+	rc = trial_begin(&l->trial, r->trial.worker, &l->variant, e);
+	l->runs = rc == 0;
+	return rc;
 }
 
 static int look(struct looking *l, const struct trial_input *input, struct err *e)
@@ -61,14 +68,15 @@ static int look(struct looking *l, const struct trial_input *input, struct err *
 	const uint8_t *bytes;
 	size_t len = 0;
 	l->latest = -1;
-	int rc = trial_execute(&l->trial, input, EVAL_EXECUTE_NS, NULL, e);
+	memset(l->fresh, 0, sizeof l->fresh);
+	int rc = trial_execute(&l->trial, input, LOOK_NS, NULL, e);
 	if (rc == 0)
 		rc = trial_output(&l->trial, l->output, &answer, &bytes, &len, e);
 	for (size_t i = 0; rc == 0 && i < 2 * l->branches.count && 4 * i + 4 <= len; i++) {
 		uint32_t word;
 		memcpy(&word, bytes + 4 * i, sizeof word);
 		if (word == 1 && !l->taken[i]) {
-			l->taken[i] = true;
+			l->fresh[i] = true;
 			l->latest = (long)i;
 		}
 	}
@@ -76,16 +84,10 @@ static int look(struct looking *l, const struct trial_input *input, struct err *
 	return rc;
 }
 
-/* Whether a condition was decided one way and never the other. */
-static bool is_open(const struct looking *l, size_t branch)
-{
-	return l->taken[2 * branch] != l->taken[2 * branch + 1];
-}
-
 static bool is_any_open(const struct looking *l)
 {
-	for (size_t i = 0; i < l->branches.count; i++)
-		if (is_open(l, i))
+	for (size_t i = 0; i < 2 * l->branches.count; i++)
+		if (!l->taken[i])
 			return true;
 	return false;
 }
@@ -97,54 +99,33 @@ static bool has_values(const struct suite_running *r, enum plan_values values)
 	       !(round_is_infinite(values) && suite_in_parts(context_spec(r->j->baseline)));
 }
 
-/* What the steps of the suite execute it on. */
-static int look_at_steps(const struct suite_running *r, struct looking *l, struct err *e)
+/* A kernel that the rewritten one ended, too, starts anew. */
+static int revive(struct suite_running *r, struct err *e)
 {
-	static const enum plan_values steps[] = {
-		PLAN_DECLARED,  PLAN_EXACT,     PLAN_SPARSE,          PLAN_FAR,         PLAN_LARGER,          PLAN_SMALL,
-		PLAN_WIDE,      PLAN_EXTREME,   PLAN_HUGE,            PLAN_FAINT,       PLAN_SPECIAL,         PLAN_INFINITE_ROWS,
-		PLAN_ALONE,     PLAN_NEAR_TIES, PLAN_MIXED_CONSTANTS, PLAN_MIXED_ZEROS, PLAN_INTEGERS,        PLAN_NEGATIVE,
-		PLAN_HIGH_END,  PLAN_LOW_END,   PLAN_COINCIDING,      PLAN_FEW,         PLAN_NUMBERS,         PLAN_CHAINS,
-		PLAN_EIGHTHS,
-	};
-	int rc = 0;
-	for (size_t i = 0; i < MEM_COUNT(steps) && rc == 0; i++) {
-		uint64_t seed = steps[i] == PLAN_SPECIAL ? plan_seed(r->q->seed, PLAN_SEED_MANY) : r->q->seed;
-		struct trial_input input = { .seed = seed, .poison = TRIAL_POISON, .values = steps[i] };
-		if (has_values(r, steps[i]))
-			rc = look(l, &input, e);
-	}
-	return rc;
+	if (trial_is_alive(&r->trial))
+		return 0;
+	const struct variant *variant = r->trial.variant;
+	struct pool_worker *worker = r->trial.worker;
+	trial_end(&r->trial);
+	return trial_begin(&r->trial, worker, variant, e);
 }
 
-/* Draw i of those that follow: values as people have them, and by turn another kind. */
-static struct trial_input later_draw(const struct suite_running *r, unsigned i)
-{
-	static const enum plan_values others[] = { PLAN_MIXTURE,   PLAN_PATTERNS,   PLAN_NEAR_TIES, PLAN_FEW,     PLAN_MIXED_ZEROS,
-						   PLAN_SEGMENTS,  PLAN_COINCIDING, PLAN_WIDE,      PLAN_CHAINS,  PLAN_MIXED_ENDS,
-						   PLAN_HIGH_END,  PLAN_NUMBERS,    PLAN_NARROW,    PLAN_NEGATIVE };
-	unsigned turn = i / 2, of = MEM_COUNT(others);
-	uint64_t seed = r->q->seed + 2 * PLAN_FORMS * (uint64_t)(1 + turn / ROUND_DRAWS);
-	struct trial_input input = { .poison = TRIAL_POISON, .values = PLAN_NATURAL };
-	if (i & 1) {
-		input.values = others[turn % of];
-		input.seed = seed + 64 * (uint64_t)(turn / of);
-	} else {
-		input.seed = suite_natural_seed(r->trial.variant->plan, seed, turn % ROUND_DRAWS);
-	}
-	return input;
-}
-
-/* Like any other draw. What cannot be judged on such values is no gap. */
-static int judge(struct suite_running *r, const struct looking *l, const struct trial_input *input, struct err *e)
+/* The kernel itself on these values. *ret_unfit: nothing was judged. */
+static int judge(struct suite_running *r, const struct looking *l, const struct trial_input *input, bool *ret_unfit,
+		 struct err *e)
 {
 	struct check c = { .passed = true };
 	char *unfit = NULL;
-	int rc = check_draw(r->j, &r->trial, input, &c, &unfit, e);
+	int rc = revive(r, e);
+	if (rc == 0)
+		rc = check_draw(r->j, &r->trial, input, &c, &unfit, e);
+	*ret_unfit = unfit != NULL;
 	free(unfit);
 	if (rc == 0 && !c.passed) {
 		const struct branch *b = l->latest < 0 ? NULL : &l->branches.at[l->latest / 2];
-		char *where = b ? mem_fmt("where `%s` in line %ld is %s", b->condition, b->line, l->latest & 1 ? "true" : "false")
+		bool open = round_inputs(r->trial.variant->plan, input->values).open;
+		char *where = b ? mem_fmt("where `%s` in line %ld is %s%s", b->condition, b->line, l->latest & 1 ? "true" : "false",
+					  open ? "; " SUITE_OPEN : "")
 				: mem_str("where it takes another branch");
 		check_name(&c, where);
 		free(where);
@@ -156,34 +137,99 @@ static int judge(struct suite_running *r, const struct looking *l, const struct 
 	return rc;
 }
 
-static int look_further(struct suite_running *r, struct looking *l, struct err *e)
+/* One draw, judged if it takes a branch for the first time or is the first of values on which a baseline may crash. Where the
+ * rewritten kernel fails, the kernel itself has to tell why. */
+static int draw(struct suite_running *r, struct looking *l, const struct trial_input *input, struct err *e)
 {
-	int64_t until = clock_now() + LOOK_MS * CLOCK_MS;
+	bool unfit = false;
 	int rc = 0;
-	for (unsigned i = 0; rc == 0 && r->check.passed && is_any_open(l) && clock_now() < until; i++) {
-		struct trial_input input = later_draw(r, i);
+	if (l->fit[input->values] == UNFIT)
+		return 0;
+	if (round_may_crash(input->values) && l->fit[input->values] == UNTRIED) {
+		l->latest = -1;
+		rc = judge(r, l, input, &unfit, e);
+		l->fit[input->values] = unfit ? UNFIT : FIT;
+		if (rc < 0 || unfit || !r->check.passed)
+			return rc;
+	}
+	rc = look(l, input, e);
+	if (rc < 0 && (e->code == ERR_WRONG || e->code == ERR_CRASH || e->code == ERR_TIMEOUT)) {
+		struct err own = ERR_INIT;
+		l->runs = trial_is_alive(&l->trial);
+		rc = judge(r, l, input, &unfit, &own);
+		if (rc == 0 && r->check.passed)
+			return -e->code; /* the rewriting is to blame */
+		*e = own;
+		return rc;
+	}
+	if (rc == 0 && l->latest >= 0)
+		rc = judge(r, l, input, &unfit, e);
+	for (size_t i = 0; rc == 0 && !unfit && i < 2 * l->branches.count; i++)
+		l->taken[i] |= l->fresh[i];
+	return rc;
+}
+
+/* Draw i: declared values, the kinds of the suite's steps, then values as people have them and by turn another kind. */
+static struct trial_input draw_at(const struct suite_running *r, unsigned i)
+{
+	static const enum plan_values steps[] = { PLAN_SPARSE,        PLAN_FAR,         PLAN_LARGER,     PLAN_SMALL,
+						  PLAN_WIDE,          PLAN_EXTREME,     PLAN_HUGE,       PLAN_FAINT,
+						  PLAN_SPECIAL,       PLAN_INFINITE_ROWS, PLAN_ALONE,    PLAN_NEAR_TIES,
+						  PLAN_MIXED_CONSTANTS, PLAN_MIXED_ZEROS, PLAN_INTEGERS, PLAN_NEGATIVE,
+						  PLAN_HIGH_END,      PLAN_LOW_END,     PLAN_COINCIDING, PLAN_FEW,
+						  PLAN_NUMBERS,       PLAN_CHAINS,      PLAN_EIGHTHS,    PLAN_RUNS };
+	static const enum plan_values others[] = { PLAN_MIXTURE,  PLAN_PATTERNS,   PLAN_NEAR_TIES, PLAN_FEW,    PLAN_MIXED_ZEROS,
+						   PLAN_SEGMENTS, PLAN_COINCIDING, PLAN_WIDE,      PLAN_CHAINS, PLAN_MIXED_ENDS,
+						   PLAN_HIGH_END, PLAN_NUMBERS,    PLAN_NARROW,    PLAN_NEGATIVE };
+	struct trial_input input = { .seed = r->q->seed, .poison = TRIAL_POISON, .values = PLAN_DECLARED };
+	if (i < DECLARED_DRAWS) {
+		input.seed = i ? r->q->other_seed : r->q->seed;
+	} else if (i < DECLARED_DRAWS + MEM_COUNT(steps)) {
+		input.values = steps[i - DECLARED_DRAWS];
+		if (input.values == PLAN_SPECIAL)
+			input.seed = plan_seed(input.seed, PLAN_SEED_MANY);
+	} else if (i & 1) {
+		unsigned turn = i / 2;
+		input.values = others[turn % MEM_COUNT(others)];
+		input.seed += 1 + turn / MEM_COUNT(others);
+	} else {
+		unsigned turn = i / 2;
+		input.values = PLAN_NATURAL;
+		input.seed = suite_natural_seed(r->trial.variant->plan, input.seed + 2 * PLAN_FORMS * (1 + turn / PLAN_FORMS),
+						turn % PLAN_FORMS);
+	}
+	return input;
+}
+
+static int look_around(struct suite_running *r, struct looking *l, struct err *e)
+{
+	int64_t begun = clock_now(), looked = 0;
+	int rc = 0;
+	for (unsigned i = 0; rc == 0 && r->check.passed && is_any_open(l); i++) {
+		int64_t before = clock_now();
+		struct trial_input input = draw_at(r, i);
+		if (before - begun > ALL_MS * CLOCK_MS || looked > LOOK_MS * CLOCK_MS)
+			break;
 		if (!has_values(r, input.values))
 			continue;
-		rc = look(l, &input, e);
-		bool stray = rc < 0 && e->code == ERR_WRONG; /* it wrote where it must not: so may the kernel itself */
-		if (stray)
-			*e = (struct err)ERR_INIT;
-		if ((rc == 0 && l->latest >= 0) || stray)
-			rc = judge(r, l, &input, e);
+		rc = draw(r, l, &input, e);
+		int64_t took = clock_now() - before;
+		looked += took < SLOW_MS * CLOCK_MS || l->latest < 0 ? took : 0;
 	}
 	return rc;
 }
 
 static void tell(struct suite_running *r, const struct looking *l)
 {
-	unsigned told = 0;
-	for (size_t i = 0; i < l->branches.count && told < TOLD; i++)
-		if (is_open(l, i)) {
-			const struct branch *b = &l->branches.at[i];
+	for (size_t i = 0; i < 2 * l->branches.count; i++) {
+		const struct branch *b = &l->branches.at[i / 2];
+		if (!l->taken[i])
 			buf_addf(&r->log, SUITE_GAP SUITE_BRANCHES ": `%s` in line %ld was never %s\n", b->condition, b->line,
-				 l->taken[2 * i] ? "true" : "false");
-			told++;
-		}
+				 i & 1 ? "true" : "false");
+	}
+	if (l->branches.left_out)
+		buf_addf(&r->log, SUITE_GAP SUITE_BRANCHES ": %zu further conditions are not followed\n", l->branches.left_out);
+	buf_adds(&r->log, SUITE_LOOKED "\n");
 }
 
 int suite_branches(struct suite_running *r, struct err *e)
@@ -193,23 +239,20 @@ int suite_branches(struct suite_running *r, struct err *e)
 		return 0;
 	int64_t begun = clock_now();
 	int rc = begin(r, &l, e);
-	bool runs = rc == 0 && l.branches.ctx;
-	if (runs)
-		rc = look_at_steps(r, &l, e);
-	if (runs && rc == 0)
-		rc = look_further(r, &l, e);
-	if (runs && rc == 0 && r->check.passed)
+	if (l.runs)
+		rc = look_around(r, &l, e);
+	if (rc == 0 && l.runs && r->check.passed)
 		tell(r, &l);
-	if (runs)
+	else if (rc < 0 && e->code != ERR_CANCELLED) /* what keeps the rewritten code from running is no mistake of the kernel's */
+		buf_addf(&r->log, SUITE_GAP SUITE_BRANCHES ": the code that tells them does not run here: %s\n", e->text);
+	if (l.runs)
 		trial_end(&l.trial);
-	if (l.branches.ctx)
+	if (l.built)
 		variant_fini(&l.variant);
 	branches_fini(&l.branches);
 	log_debug("branches took %.3f ms", (double)(clock_now() - begun) / 1e6);
 	if (rc < 0 && e->code == ERR_CANCELLED)
 		return rc;
-	if (rc < 0) /* what keeps the rewritten kernel from running says nothing about the kernel itself */
-		log_debug("branches are not known: %s", e->text);
 	*e = (struct err)ERR_INIT;
 	return 0;
 }

@@ -60,8 +60,8 @@ static void next(const struct graph *g, struct policy_choice *c)
 	/* The first question on new code makes plans where the model has none open, and revises what is left of the older ones. */
 	bool stale = best.plan == NULL || (best.plan->source != GRAPH_MODEL && g->nodes[node].questions == 0);
 	if (g->asks && g->nodes[node].questions < 2 && (stale || (g->nodes[node].questions == 0 && best.value < UNKNOWN))) {
-		policy_ask(c, node, -1,
-			   mem_str(best.plan ? "the plans are revised for the fastest checkpoint" : "no plan is open"));
+		bool old = best.plan && best.plan->source == GRAPH_MODEL;
+		policy_ask(c, node, -1, mem_str(old ? "the plans are revised for the fastest checkpoint" : "no plan is open"));
 		return;
 	}
 	if (best.plan == NULL)

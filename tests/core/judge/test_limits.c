@@ -55,11 +55,16 @@ static void gaps(void)
 	       "reasons that differ in numbers alone are told once, but those of other outputs are not");
 	free(text);
 	limits_gaps_fini(&g);
-	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `a < b` in line 3 was never true\n" SUITE_GAP SUITE_BRANCHES
-						     ": `c` in line 4 was never false");
-	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `c` in line 4 was never false");
-	text = limits_gaps_text(&g, 3, 2);
-	is_str(text, "branches (`c` in line 4 was never false)", "a branch that another size took is no gap");
+	/* Three sizes: one is too large to be looked at, one takes the second branch, none takes the others. */
+	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `a > 1` in line 3 was never true\n" SUITE_GAP SUITE_BRANCHES
+						     ": `a > 2` in line 4 was never true\n" SUITE_GAP SUITE_BRANCHES
+						     ": `a > 3` in line 5 was never true\n" SUITE_LOOKED "\n");
+	limits_gaps_add(&g, SUITE_GAP SUITE_BRANCHES ": `a > 1` in line 3 was never true\n" SUITE_GAP SUITE_BRANCHES
+						     ": `a > 3` in line 5 was never true\n" SUITE_LOOKED "\n");
+	limits_gaps_add(&g, "passed with secret values\n");
+	text = limits_gaps_text(&g, 3, 3);
+	is_str(text, "branches (`a > 1` in line 3 was never true, `a > 3` in line 5 was never true)",
+	       "a branch that another size took is no gap, but what one size was not looked at for is one");
 	free(text);
 	limits_gaps_fini(&g);
 	text = limits_gaps_text(&g, 3, 1);
