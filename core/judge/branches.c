@@ -387,6 +387,7 @@ static size_t condition_of(struct code *c, size_t i)
 	size_t first = i;
 	for (size_t steps = 0; first-- > 0 && steps < SPAN_MOST; steps++) {
 		const struct token *t = &c->at[first];
+		c->work++;
 		if (is_one_of(t, ")]") && t->pair >= 0)
 			first = (size_t)t->pair;
 		else if (is_one_of(t, ",;{}([?:") || is(t, "return") || assigns(c, first))
@@ -397,12 +398,12 @@ static size_t condition_of(struct code *c, size_t i)
 
 static void instrument_all(struct branches *b, struct insertions *all, struct code *c, bool selects)
 {
-	for (size_t i = 0; i < c->count; i++) {
+	for (size_t i = 0; i < c->count && c->work < 2 * (size_t)WORK_MOST; i++) {
 		const struct token *t = &c->at[i];
 		if (is(t, "if") && opens(&c->at[i + 1], '(', i + 1)) {
 			size_t end = (size_t)c->at[i + 1].pair;
 			bool declares = end - i > SPAN_MOST;
-			for (size_t k = i + 2; k < end && !declares; k++)
+			for (size_t k = i + 2; k < end && !declares; k++, c->work++)
 				declares = is_char(&c->at[k], ';') || assigns(c, k);
 			if (!declares)
 				instrument(b, all, c, i + 2, end);

@@ -116,6 +116,8 @@ static void odd(void)
 		buf_addf(&code, "v%zu = x[%zu]; ", i, i);
 	for (size_t i = 0; i < 8000; i++)
 		buf_adds(&code, "f(");
+	for (size_t i = 0; i < 100000; i++)
+		buf_adds(&code, "+?");
 	text = conditions("hlsl", buf_text(&code), true, &told);
 	ok(told == NULL, "code that takes long to follow is left out or followed fast (%.30s)", text);
 	free(text);
