@@ -437,7 +437,8 @@ static char *with_insertions(const char *text, const struct insertions *all)
 {
 	struct buf out = BUF_INIT;
 	const char *s = text;
-	qsort(all->at, all->count, sizeof all->at[0], by_place);
+	if (all->count)
+		qsort(all->at, all->count, sizeof all->at[0], by_place);
 	for (size_t i = 0; i < all->count; i++) {
 		buf_addf(&out, "%.*s%s", (int)(all->at[i].before - s), s, all->at[i].text);
 		s = all->at[i].before;
