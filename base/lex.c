@@ -130,6 +130,14 @@ size_t lex_c(const char *s, enum lex_kind *ret_kind)
 	return 1;
 }
 
+size_t lex_directive(const char *s)
+{
+	size_t n = strcspn(s, "\n");
+	while (s[n] && s[n - 1] == '\\')
+		n += 1 + strcspn(s + n + 1, "\n");
+	return n;
+}
+
 bool lex_c_has(const char *code, const char *word, size_t n)
 {
 	enum lex_kind kind;

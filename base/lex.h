@@ -34,6 +34,8 @@ enum lex_kind {
 	LEX_COMMENT,
 	LEX_OTHER, /* one character: white space or punctuation */
 };
+/* Length of the preprocessor's line that begins at s with a #, with the lines that it goes on in, without the last one's end. */
+size_t lex_directive(const char *s);
 /* Length of the token at s, which is not the end. */
 size_t lex_c(const char *s, enum lex_kind *ret_kind);
 /* Code has the word of n characters outside of comments and texts. */

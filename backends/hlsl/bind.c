@@ -235,9 +235,8 @@ static int refuse_doubles(const struct wire_compile *request, const char *file, 
 	bool initial = false;
 	int depth = 0;
 	for (size_t len; *code; code += len) {
-		if (*code == '#') { /* a directive, with the lines that it goes on in */
-			for (len = strcspn(code, "\n"); code[len] && code[len - 1] == '\\';)
-				len += 1 + strcspn(code + len + 1, "\n");
+		if (*code == '#') {
+			len = lex_directive(code);
 			continue;
 		}
 		len = lex_c(code, &kind);

@@ -266,16 +266,14 @@ static double ranged(const struct stream *s, uint64_t i, double low, double widt
 /* Words of a range of which few bits are set, or few are not, as in sets, bit boards and rows of graphs. */
 static double thinned(const struct stream *s, uint64_t i, double low, double width)
 {
-	uint64_t a = salted(s, AGAIN, i), b = salted(s, HOLE, i), c = salted(s, ZERO, i), mask = 1;
-	while ((double)(int64_t)(2 * mask) <= width)
-		mask *= 2;
+	uint64_t a = salted(s, AGAIN, i), b = salted(s, HOLE, i), c = salted(s, ZERO, i);
 	switch (salted(s, PLACE, i / s->columns / BITS_ALIKE) & 3) {
 	case 0: a &= b; break;
 	case 1: a &= b & c; break;
 	case 2: a |= b; break;
 	default: a |= b & c; break;
 	}
-	return low + (double)(int64_t)(a & (mask - 1));
+	return low + (double)(int64_t)(a & ((UINT64_C(1) << ilogb(width)) - 1));
 }
 
 /* Where any integer may be, those of 8 and 16 bits are of all of their type, text and video of its positive half. Those of 32 bits

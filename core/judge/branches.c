@@ -56,14 +56,6 @@ static bool opens(const struct token *t, char bracket, size_t at)
 	return is_char(t, bracket) && t->pair > (long)at;
 }
 
-/* The end of a line of the preprocessor that begins at s. */
-static const char *directive_end(const char *s)
-{
-	while (*s && !(*s == '\n' && s[-1] != '\\'))
-		s++;
-	return s;
-}
-
 static bool is_outer(const struct code *c, size_t brace)
 {
 	return brace > 0 && (c->at[brace - 1].kind == LEX_TEXT || is(&c->at[brace - 1], "namespace") ||
@@ -120,7 +112,7 @@ static void read_code(const char *text, struct code *c)
 	for (const char *s = text; *s;) {
 		enum lex_kind kind = LEX_OTHER;
 		bool directive = begins && *s == '#';
-		size_t n = directive ? (size_t)(directive_end(s) - s) : lex_c(s, &kind);
+		size_t n = directive ? lex_directive(s) : lex_c(s, &kind);
 		bool left_out = directive || kind == LEX_COMMENT || strchr(" \t\r\n", *s);
 		/* A member's name is none of a variable. */
 		bool member = !left_out && kind == LEX_WORD && c->count && *c->at[c->count - 1].s == '.';
@@ -225,7 +217,7 @@ static bool is_kernel(struct code *c, size_t name)
 	return false;
 }
 
-/* Pointers among a kernel's parameters; of other functions, where `given` data, all parameters. */
+/* A kernel's parameters that are pointers, or all parameters of a function. */
 static void mark_parameters(struct code *c, size_t name, bool all)
 {
 	size_t close = (size_t)c->at[name + 1].pair;
@@ -240,7 +232,7 @@ static void mark_parameters(struct code *c, size_t name, bool all)
 	}
 }
 
-/* What a function is given by a call, and what it returns. functions: by name, their places. */
+/* What a function is given by a call. functions: their places, by name. */
 static void follow_call(struct code *c, const size_t *functions, size_t i)
 {
 	size_t function = functions[c->at[i].name];
@@ -447,28 +439,28 @@ static char *with_insertions(const char *text, const struct insertions *all)
 	return buf_steal(&out);
 }
 
-#define HLSL_HEAD                                                              \
-	"bool peakd_branch(uint peakd_k, bool peakd_is)\n"                     \
-	"{\n"                                                                  \
-	"\t" BRANCHES_ARRAY "[2 * peakd_k + (peakd_is ? 1 : 0)] = 1;\n"        \
-	"\treturn peakd_is;\n"                                                 \
+#define HLSL_HEAD                                                                                                                  \
+	"bool peakd_branch(uint peakd_k, bool peakd_is)\n"                                                                         \
+	"{\n"                                                                                                                      \
+	"\t" BRANCHES_ARRAY "[2 * peakd_k + (peakd_is ? 1 : 0)] = 1;\n"                                                            \
+	"\treturn peakd_is;\n"                                                                                                     \
 	"}\n"
-#define C_HEAD                                                                              \
-	"static __shared__ unsigned *peakd_branches;\n"                                     \
-	"static __device__ inline bool peakd_branch(unsigned peakd_k, bool peakd_is)\n"     \
-	"{\n"                                                                               \
-	"\tpeakd_branches[2 * peakd_k + (peakd_is ? 1 : 0)] = 1;\n"                         \
-	"\treturn peakd_is;\n"                                                              \
+#define C_HEAD                                                                                                                     \
+	"static __shared__ unsigned *peakd_branches;\n"                                                                            \
+	"static __device__ inline bool peakd_branch(unsigned peakd_k, bool peakd_is)\n"                                            \
+	"{\n"                                                                                                                      \
+	"\tpeakd_branches[2 * peakd_k + (peakd_is ? 1 : 0)] = 1;\n"                                                                \
+	"\treturn peakd_is;\n"                                                                                                     \
 	"}\n"
 
 /* Every launch passes the array, too. */
-#define HOST_HEAD                                                                           \
-	"local peakd_launch = launch\n"                                                     \
-	"local function launch(name, grid, block, args, ...)\n"                             \
-	"  local all = {}\n"                                                                \
-	"  for i = 1, #args do all[i] = args[i] end\n"                                      \
-	"  all[#all + 1] = " BRANCHES_ARRAY "\n"                                            \
-	"  return peakd_launch(name, grid, block, all, ...)\n"                              \
+#define HOST_HEAD                                                                                                                  \
+	"local peakd_launch = launch\n"                                                                                            \
+	"local function launch(name, grid, block, args, ...)\n"                                                                    \
+	"  local all = {}\n"                                                                                                       \
+	"  for i = 1, #args do all[i] = args[i] end\n"                                                                             \
+	"  all[#all + 1] = " BRANCHES_ARRAY "\n"                                                                                   \
+	"  return peakd_launch(name, grid, block, all, ...)\n"                                                                     \
 	"end\n"
 
 static int put_together(const struct context *ctx, const char *device, struct context **ret_ctx, struct err *e)

@@ -1,6 +1,7 @@
 /* limits: what a verdict does not cover, in words; see limits.h. */
 #include "core/judge/limits.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,26 +142,21 @@ char *limits_declared(const struct context *baseline, const struct context *pare
 
 /* --- rounds ----------------------------------------------------------------------------------------------------------------- */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Reasons of different sizes often differ in how many elements alone: "65536 of 65536 elements have no bound". A number that ends a
  * name belongs to it. */
 static bool same_but_for_numbers(const char *a, const char *b)
 {
 	bool named = false;
 	for (; *a && *b; a++, b++) {
-		if (!named && is_digit(*a) && is_digit(*b)) {
-			while (is_digit(a[1]))
+		if (!named && isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+			while (isdigit((unsigned char)a[1]))
 				a++;
-			while (is_digit(b[1]))
+			while (isdigit((unsigned char)b[1]))
 				b++;
 		} else if (*a != *b) {
 			return false;
 		}
-		named = (*a | 32) >= 'a' && (*a | 32) <= 'z' ? true : *a == '_' || (named && is_digit(*a));
+		named = lex_in_word(*a) && (named || !isdigit((unsigned char)*a));
 	}
 	return *a == *b;
 }

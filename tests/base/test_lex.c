@@ -35,6 +35,8 @@ static void test_code(void)
 	kinds("0x1p-3 1'000", "n.n", "hexadecimal exponents and digit separators");
 	kinds("a/*b*/c//d", "wcwc", "comments");
 	kinds("\"a\\\"b\"'c'R\"x(\")x\"z", "tttw", "texts, characters and raw strings");
+	is_int((long)lex_directive("#if A \\\n && B\nint c;"), 13, "a directive ends with the line that it goes on in");
+	is_int((long)lex_directive("#endif"), 6, "or with the text");
 	ok(lex_c_has("asm(\"bar\")", "asm", 3) && !lex_c_has("asm(\"bar\") // bar", "bar", 3),
 	   "words in texts and comments are not code");
 }
