@@ -185,7 +185,7 @@ static const char *name_in(const struct plan *plan, const struct step *x)
 }
 
 /* Of special values the table has many: suite_check_special has one alone. */
-static uint64_t seed_of(const struct suite_request *q, enum plan_values values, bool other)
+uint64_t suite_seed(const struct suite_request *q, enum plan_values values, bool other)
 {
 	uint64_t seed = other ? q->other_seed : q->seed;
 	return values == PLAN_SPECIAL || values == PLAN_SPECIAL_NUMBERS ? plan_seed(seed, PLAN_SEED_MANY) : seed;
@@ -197,10 +197,18 @@ static bool is_meant(const struct reference_source *j, enum plan_values values)
 	return values != PLAN_NAN_RUNS || round_asks_nan(context_region(j->baseline, REGION_DEVICE));
 }
 
+bool suite_has_values(const struct suite_running *r, enum plan_values values)
+{
+	const struct plan *plan = r->trial.variant->plan;
+	bool infinite = round_is_infinite(values) || values == PLAN_RUNS;
+	return round_inputs(plan, values).any && round_judges(plan, values) && is_meant(r->j, values) &&
+	       !(infinite && suite_in_parts(context_spec(r->j->baseline)));
+}
+
 static int run_step(struct suite_running *r, const struct step *x, bool *ret_unfit, struct err *e)
 {
 	struct trial_input input = {
-		.seed = seed_of(r->q, x->values, x->other_seed), .poison = poisons[x->left], .values = x->values, .keep = x->keep
+		.seed = suite_seed(r->q, x->values, x->other_seed), .poison = poisons[x->left], .values = x->values, .keep = x->keep
 	};
 	char *unfit = NULL;
 	check_fini(&r->check);
@@ -383,13 +391,12 @@ static int execute_disturbed(struct suite_running *r, struct trial *t, int i, st
 {
 	enum plan_values values = disturbed_on[i % (int)MEM_COUNT(disturbed_on)];
 	bool declared = values == PLAN_DECLARED, ends = values == PLAN_MIXED_ENDS;
-	struct trial_input input = { .seed = seed_of(r->q, values, declared && i % 2), .poison = TRIAL_POISON, .values = values };
+	uint64_t seed = suite_seed(r->q, values, declared && i % 2);
+	struct trial_input input = { .seed = seed, .poison = TRIAL_POISON, .values = values };
 	if (ends) /* as in suite_check_ends, so that references are known */
 		input.seed += 1 + (uint64_t)(i / ENDS_APART) % PLAN_SEEDS;
 	char *unfit = NULL;
-	bool infinite = round_is_infinite(values) || values == PLAN_RUNS;
-	if (!round_inputs(t->variant->plan, values).any || !round_judges(t->variant->plan, values) || !is_meant(r->j, values) ||
-	    (infinite && suite_in_parts(context_spec(r->j->baseline))))
+	if (!suite_has_values(r, values))
 		return 0;
 	check_fini(c);
 	c->passed = true;
@@ -604,7 +611,7 @@ void suite_ahead(const struct suite_request *request, const struct plan *plan, c
 		for (size_t k = 0; k < i && fresh; k++)
 			fresh = steps[k].other_seed != x->other_seed || steps[k].values != x->values;
 		struct reference_values values = {
-			.size = size, .seed = seed_of(request, x->values, x->other_seed), .values = x->values, .quick = i > 0
+			.size = size, .seed = suite_seed(request, x->values, x->other_seed), .values = x->values, .quick = i > 0
 		};
 		if (fresh)
 			reference_ahead_add(to, &values, output_bytes);

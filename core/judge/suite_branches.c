@@ -13,10 +13,9 @@
 #include "core/judge/suite_draws.h"
 
 enum {
-	LOOK_MS = 400,         /* for draws, without what judging them takes */
-	ALL_MS = 3000,         /* with it */
-	SLOW_MS = 50,          /* an execution that takes longer is too slow for this */
-	LOOK_NS = 2000000000,  /* that an execution may take: forty times as long */
+	LOOK_MS = 400,         /* for executions of the rewritten kernel, */
+	ALL_MS = 3000,         /* and with those of the kernel itself that are judged */
+	EACH_MS = 2000,        /* that one of the former may take */
 	LOOK_BYTES = 16 << 20, /* of all arrays */
 	DECLARED_DRAWS = 2
 };
@@ -28,8 +27,9 @@ struct looking {
 	bool built, runs;
 	uint32_t output; /* which one the kernels write to */
 	bool taken[2 * BRANCHES_MOST];
-	bool fresh[2 * BRANCHES_MOST]; /* what the last execution took for the first time */
-	long latest;                   /* the last one of these; -1: none */
+	bool fresh[2 * BRANCHES_MOST];                 /* what the last execution took for the first time */
+	long latest;                                   /* the last one of these; -1: none */
+	int64_t looked_ns;                             /* that executions of the rewritten kernel took */
 	enum { UNTRIED, FIT, UNFIT } fit[PLAN_VALUES]; /* whether the baseline runs on such values */
 };
 
@@ -69,7 +69,8 @@ static int look(struct looking *l, const struct trial_input *input, struct err *
 	size_t len = 0;
 	l->latest = -1;
 	memset(l->fresh, 0, sizeof l->fresh);
-	int rc = trial_execute(&l->trial, input, LOOK_NS, NULL, e);
+	int64_t begun = clock_now();
+	int rc = trial_execute(&l->trial, input, EACH_MS * CLOCK_MS, NULL, e);
 	if (rc == 0)
 		rc = trial_output(&l->trial, l->output, &answer, &bytes, &len, e);
 	for (size_t i = 0; rc == 0 && i < 2 * l->branches.count && 4 * i + 4 <= len; i++) {
@@ -81,6 +82,7 @@ static int look(struct looking *l, const struct trial_input *input, struct err *
 		}
 	}
 	free(answer);
+	l->looked_ns += clock_now() - begun;
 	return rc;
 }
 
@@ -90,13 +92,6 @@ static bool is_any_open(const struct looking *l)
 		if (!l->taken[i])
 			return true;
 	return false;
-}
-
-static bool has_values(const struct suite_running *r, enum plan_values values)
-{
-	const struct plan *plan = r->trial.variant->plan;
-	return round_inputs(plan, values).any && round_judges(plan, values) &&
-	       !(round_is_infinite(values) && suite_in_parts(context_spec(r->j->baseline)));
 }
 
 /* A kernel that the rewritten one ended, too, starts anew. */
@@ -111,8 +106,7 @@ static int revive(struct suite_running *r, struct err *e)
 }
 
 /* The kernel itself on these values. *ret_unfit: nothing was judged. */
-static int judge(struct suite_running *r, const struct looking *l, const struct trial_input *input, bool *ret_unfit,
-		 struct err *e)
+static int judge(struct suite_running *r, const struct looking *l, const struct trial_input *input, bool *ret_unfit, struct err *e)
 {
 	struct check c = { .passed = true };
 	char *unfit = NULL;
@@ -155,7 +149,6 @@ static int draw(struct suite_running *r, struct looking *l, const struct trial_i
 	rc = look(l, input, e);
 	if (rc < 0 && (e->code == ERR_WRONG || e->code == ERR_CRASH || e->code == ERR_TIMEOUT)) {
 		struct err own = ERR_INIT;
-		l->runs = trial_is_alive(&l->trial);
 		rc = judge(r, l, input, &unfit, &own);
 		if (rc == 0 && r->check.passed)
 			return -e->code; /* the rewriting is to blame */
@@ -172,28 +165,26 @@ static int draw(struct suite_running *r, struct looking *l, const struct trial_i
 /* Draw i: declared values, the kinds of the suite's steps, then values as people have them and by turn another kind. */
 static struct trial_input draw_at(const struct suite_running *r, unsigned i)
 {
-	static const enum plan_values steps[] = { PLAN_SPARSE,        PLAN_FAR,         PLAN_LARGER,     PLAN_SMALL,
-						  PLAN_WIDE,          PLAN_EXTREME,     PLAN_HUGE,       PLAN_FAINT,
-						  PLAN_SPECIAL,       PLAN_INFINITE_ROWS, PLAN_ALONE,    PLAN_NEAR_TIES,
-						  PLAN_MIXED_CONSTANTS, PLAN_MIXED_ZEROS, PLAN_INTEGERS, PLAN_NEGATIVE,
-						  PLAN_HIGH_END,      PLAN_LOW_END,     PLAN_COINCIDING, PLAN_FEW,
-						  PLAN_NUMBERS,       PLAN_CHAINS,      PLAN_EIGHTHS,    PLAN_RUNS };
-	static const enum plan_values others[] = { PLAN_MIXTURE,  PLAN_PATTERNS,   PLAN_NEAR_TIES, PLAN_FEW,    PLAN_MIXED_ZEROS,
-						   PLAN_SEGMENTS, PLAN_COINCIDING, PLAN_WIDE,      PLAN_CHAINS, PLAN_MIXED_ENDS,
+	static const enum plan_values steps[] = {
+		PLAN_SPARSE,   PLAN_FAR,      PLAN_LARGER,      PLAN_SMALL,         PLAN_WIDE,    PLAN_EXTREME,
+		PLAN_HUGE,     PLAN_FAINT,    PLAN_SPECIAL,     PLAN_INFINITE_ROWS, PLAN_ALONE,   PLAN_NEAR_TIES,
+		PLAN_INTEGERS, PLAN_NEGATIVE, PLAN_MIXED_ZEROS, PLAN_HIGH_END,      PLAN_LOW_END, PLAN_COINCIDING,
+		PLAN_FEW,      PLAN_NUMBERS,  PLAN_CHAINS,      PLAN_EIGHTHS,       PLAN_RUNS,    PLAN_MIXED_CONSTANTS,
+	};
+	static const enum plan_values others[] = { PLAN_MIXTURE,  PLAN_PATTERNS,   PLAN_NEAR_TIES, PLAN_FEW,     PLAN_MIXED_ZEROS,
+						   PLAN_SEGMENTS, PLAN_COINCIDING, PLAN_WIDE,      PLAN_CHAINS,  PLAN_MIXED_ENDS,
 						   PLAN_HIGH_END, PLAN_NUMBERS,    PLAN_NARROW,    PLAN_NEGATIVE };
 	struct trial_input input = { .seed = r->q->seed, .poison = TRIAL_POISON, .values = PLAN_DECLARED };
+	unsigned turn = i / 2;
 	if (i < DECLARED_DRAWS) {
-		input.seed = i ? r->q->other_seed : r->q->seed;
+		input.seed = suite_seed(r->q, PLAN_DECLARED, i > 0);
 	} else if (i < DECLARED_DRAWS + MEM_COUNT(steps)) {
 		input.values = steps[i - DECLARED_DRAWS];
-		if (input.values == PLAN_SPECIAL)
-			input.seed = plan_seed(input.seed, PLAN_SEED_MANY);
+		input.seed = suite_seed(r->q, input.values, false);
 	} else if (i & 1) {
-		unsigned turn = i / 2;
 		input.values = others[turn % MEM_COUNT(others)];
 		input.seed += 1 + turn / MEM_COUNT(others);
 	} else {
-		unsigned turn = i / 2;
 		input.values = PLAN_NATURAL;
 		input.seed = suite_natural_seed(r->trial.variant->plan, input.seed + 2 * PLAN_FORMS * (1 + turn / PLAN_FORMS),
 						turn % PLAN_FORMS);
@@ -203,18 +194,14 @@ static struct trial_input draw_at(const struct suite_running *r, unsigned i)
 
 static int look_around(struct suite_running *r, struct looking *l, struct err *e)
 {
-	int64_t begun = clock_now(), looked = 0;
+	int64_t until = clock_now() + ALL_MS * CLOCK_MS;
 	int rc = 0;
 	for (unsigned i = 0; rc == 0 && r->check.passed && is_any_open(l); i++) {
-		int64_t before = clock_now();
 		struct trial_input input = draw_at(r, i);
-		if (before - begun > ALL_MS * CLOCK_MS || looked > LOOK_MS * CLOCK_MS)
+		if (clock_now() > until || l->looked_ns > LOOK_MS * CLOCK_MS)
 			break;
-		if (!has_values(r, input.values))
-			continue;
-		rc = draw(r, l, &input, e);
-		int64_t took = clock_now() - before;
-		looked += took < SLOW_MS * CLOCK_MS || l->latest < 0 ? took : 0;
+		if (suite_has_values(r, input.values))
+			rc = draw(r, l, &input, e);
 	}
 	return rc;
 }

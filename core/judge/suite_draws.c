@@ -456,7 +456,7 @@ enum {
 	NEIGHBOURS = 24,   /* executions that differ little from one */
 	NEIGHBOURS_LEAST = 8,
 	BESIDE = 4,      /* of each integer */
-	DRAWS = 1 << 16, /* that are tried for one that chooses an array */
+	SEEDS_TRIED = 1 << 16, /* for one that chooses an array */
 	OF_EACH = 3,     /* log2 of the words that honest kernels take for one number, at most */
 };
 
@@ -534,7 +534,7 @@ static uint64_t differs(unsigned k, unsigned highest, uint64_t drawn)
 /* A seed that chooses buffer k alone; 0: none was found. */
 static uint64_t seed_for(const struct plan *plan, size_t k, uint64_t group, uint64_t element, uint64_t differs)
 {
-	for (uint64_t draw = 0; draw < DRAWS; draw++) {
+	for (uint64_t draw = 0; draw < SEEDS_TRIED; draw++) {
 		uint64_t seed = plan_neighbour(group, draw, element, differs);
 		if (suite_chooses(plan, PLAN_NEIGHBOURS, k, seed))
 			return seed;

@@ -51,6 +51,9 @@ int suite_check_neighbours(struct suite_running *r, struct check *c, char **ret_
 /* The draws of PLAN_IMMEDIATES or PLAN_IMMEDIATE_ROWS that are due to the kernel. */
 int suite_numbers(const struct suite_running *r, enum plan_values values, struct dictionary_draw ret_draws[DICTIONARY_DRAWS],
 		  unsigned *ret_count, struct err *e);
+/* suite.c: the seed of such values in the suite's steps, and whether inputs have them and outputs are judged on them. */
+uint64_t suite_seed(const struct suite_request *q, enum plan_values values, bool other);
+bool suite_has_values(const struct suite_running *r, enum plan_values values);
 /* suite_branches.c, behind all checks: looks for values on which the kernel takes a branch that it has not taken yet. r->check is
  * then wrong if its outputs are, and the log names what was never taken. Negative only when it was cancelled. */
 int suite_branches(struct suite_running *r, struct err *e);
